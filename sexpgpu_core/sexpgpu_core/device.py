@@ -1,0 +1,105 @@
+"""What a device is. Data flows Graph -> Schedule -> Plan -> Program -> Outcome, never back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from .ir import Graph
+from .plan.plan import Persistent, Plan
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFacts:
+    """What probing found. memory in bytes."""
+
+    present: bool
+    why: str | None
+    memory: int
+    cores: int
+    versions: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    rank: int = 0
+    ranks: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a device is given of one program: the optimized graph, and its plan at level kernels."""
+
+    name: str
+    graph: Graph
+    plan: Plan | None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one launch gave. `results`: named results as arrays (scalars too), owned by the caller.
+
+    `committed`: False where the verdict was false, or the launch came after a sticky halt.
+    `error`: (call number, row) of a checked guard, such as an index out of range, or None.
+    """
+
+    committed: bool
+    results: dict[str, Any] = field(default_factory=dict)
+    error: tuple[int, int] | None = None
+
+
+class Pending(Protocol):
+    def done(self) -> bool: ...
+    def outcome(self, timeout: float | None = None) -> Outcome: ...
+
+
+class Program(Protocol):
+    name: str
+
+    def launch(
+        self, batch: Mapping[str, np.ndarray], scalars: Mapping[str, float | int]
+    ) -> Pending:
+        """Run once. `batch` maps fields to arrays of the graph's types, borrowed until the launch
+        is done; `scalars` maps canonical texts to numbers, rounded once to the input's dtype.
+        Blocks only when two launches are in flight."""
+        ...
+
+
+class Snapshot(Protocol):
+    """Persistent values as of the last launch; readable from another thread until released."""
+
+    def array(self, name: str) -> np.ndarray: ...
+    def release(self) -> None: ...
+
+
+class Session(Protocol):
+    """Owns every byte until close(). Persistent values by name: "parameter:gpt/wte"."""
+
+    def program(self, name: str) -> Program: ...
+    def write(self, name: str, value: np.ndarray) -> None: ...
+    def read(self, name: str) -> np.ndarray: ...
+    def snapshot(self, names: Sequence[str]) -> Snapshot: ...
+    def close(self) -> None: ...
+
+
+class Device(Protocol):
+    """Made by a lazy factory; holds no memory and opens nothing.
+
+    `level` "graph": units come without plans (`reference`). `library(operation)` says whether the
+    device takes a node of that name as a call of its own; what it does not take is expanded or is
+    E-DEVICE-OPERATION.
+    """
+
+    name: str
+    level: Literal["graph", "kernels"]
+
+    def probe(self) -> DeviceFacts: ...
+    def numerics(self) -> dict[str, str]: ...
+    def library(self, operation: str) -> bool: ...
+    def open(
+        self, units: Sequence[Unit], persistent: Persistent, world: World = ..., threads: int = ...
+    ) -> Session: ...

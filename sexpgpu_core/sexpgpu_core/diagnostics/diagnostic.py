@@ -1,0 +1,138 @@
+"""What went wrong as data, and the one exception that carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..spans import Span
+from .catalogue import lookup
+
+
+class Change(NamedTuple):
+    """Replace `old`, which stands at `span`, by `new`. An insertion has an empty span."""
+
+    span: Span
+    new: str
+
+    @property
+    def old(self) -> str:
+        return self.span.text
+
+
+class Edit(NamedTuple):
+    """A fix that a machine can apply: all changes or none."""
+
+    title: str
+    changes: tuple[Change, ...]
+    safe: bool = False
+
+
+class Related(NamedTuple):
+    """Another place that says something about the fault."""
+
+    message: str
+    span: Span | None
+
+
+class Expansion(NamedTuple):
+    """One link of the chain of macro calls that made a form: innermost first."""
+
+    macro: str
+    span: Span | None
+
+
+class Diagnostic(NamedTuple):
+    """One coded message. Rendered once, by `render_text` or `render_json`; never a traceback."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+    edit: Edit | None = None
+    facts: Mapping[str, Any] = {}
+    related: tuple[Related, ...] = ()
+    expansion: tuple[Expansion, ...] = ()
+    scope: str | None = None
+    file: str | None = None  # where there is no span
+
+    @property
+    def severity(self) -> str:
+        return lookup(self.code).severity
+
+    @property
+    def phase(self) -> str:
+        return lookup(self.code).phase
+
+    @property
+    def is_error(self) -> bool:
+        return self.code.startswith("E-")
+
+
+class Problem(Exception):
+    """A user's mistake. Raised anywhere, given its place by whoever knows it, caught at phase borders."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic)
+        self.diagnostic = diagnostic
+
+    def __str__(self) -> str:
+        d = self.diagnostic
+        return f"{d.code}: {d.message}"
+
+    def locate(self, span: Span | None, expansion: tuple[Expansion, ...] = ()) -> Problem:
+        """Fill in the place if nobody has yet; returns itself."""
+        if self.diagnostic.span is None and span is not None:
+            self.diagnostic = self.diagnostic._replace(span=span, expansion=expansion)
+        return self
+
+
+class Problems(Exception):
+    """Several mistakes of one phase, in source order."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(f"{len(diagnostics)} diagnostics")
+        self.diagnostics = diagnostics
+
+
+def diagnostic(
+    code: str,
+    message: str | None = None,
+    *,
+    span: Span | None = None,
+    hint: str | None = None,
+    edit: Edit | None = None,
+    related: tuple[Related, ...] = (),
+    expansion: tuple[Expansion, ...] = (),
+    scope: str | None = None,
+    file: str | None = None,
+    **facts: Any,
+) -> Diagnostic:
+    """A diagnostic. Without a message: the catalogue's title and the facts; without a hint: its fix."""
+    entry = lookup(code)
+    if message is None:
+        told = ", ".join(f"{k.replace('_', ' ')} {_fact(v)}" for k, v in facts.items())
+        message = f"{entry.title}: {told}" if told else entry.title
+    return Diagnostic(
+        code,
+        message,
+        span,
+        entry.fix if hint is None else hint,
+        edit if isinstance(edit, Edit) else None,
+        facts,
+        related,
+        expansion,
+        scope,
+        file,
+    )
+
+
+def problem(code: str, message: str | None = None, **rest: Any) -> Problem:
+    """`raise problem("E-TYPE", "...", hint=..., wanted="list")`; arguments as for `diagnostic`."""
+    return Problem(diagnostic(code, message, **rest))
+
+
+def _fact(value: Any) -> str:
+    if isinstance(value, (tuple, list)):
+        return " ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,1 @@
+"""Forms to values: a compile-time Common Lisp."""

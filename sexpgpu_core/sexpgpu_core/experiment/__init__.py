@@ -1,0 +1,1 @@
+"""What a run file declares, frozen."""

@@ -1,0 +1,178 @@
+"""The frozen declarations of a run file. NamedTuples: they lie on the path of `check`.
+
+Fields whose type is Any hold what the comment says; names are lower-case text throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..spans import Span
+
+
+class Knob(NamedTuple):
+    """One thing that may vary. `value`: the chosen Lisp value; texts are canonical Lisp."""
+
+    name: str  # module:name for a module's
+    default: str
+    text: str  # of the value chosen
+    value: Any
+    type: str | None
+    choices: tuple[str, ...]
+    doc: str
+    span: Span | None
+
+
+class Variant(NamedTuple):
+    name: str
+    doc: str
+    base: str | None  # :from
+    knobs: tuple[tuple[str, Any], ...]  # knob, form
+    span: Span | None
+
+
+class Sweep(NamedTuple):
+    name: str
+    doc: str
+    options: Mapping[str, Any]  # grid zip random n where seeds over variant rank, as forms
+    span: Span | None
+
+
+class SourceDeclaration(NamedTuple):
+    """(source (KIND argument... :option value...)): evaluated, Lisp strings as str, keywords as
+    ":name", lists as tuples."""
+
+    kind: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+    span: Span | None
+
+
+class Windows(NamedTuple):
+    """`(windows n ...)` over a stream."""
+
+    size: int
+    stride: int
+    documents: Any = None
+    pack: bool = False
+    pad: int = 0
+    short: Any = None
+    shift: bool = False
+
+
+class StageDeclaration(NamedTuple):
+    """`order`: shuffled sequential streams random, or None (shuffled where it trains)."""
+
+    name: str
+    split: tuple[tuple[float, float], ...]
+    order: str | None
+    batch: int | None
+    windows: Windows | None
+    source: SourceDeclaration | None
+    steps: int | None
+    microbatches: int | None
+    precision: str | None
+    mask: tuple[str, Any] | None
+    span: Span | None
+
+
+class LoaderDeclaration(NamedTuple):
+    name: str
+    doc: str
+    source: SourceDeclaration
+    fields: tuple[Any, ...]
+    windows: Windows | None
+    whole: bool
+    split_by: Any
+    stages: Mapping[str, StageDeclaration]
+    batch: int | None
+    maps: tuple[tuple[str, Any], ...]  # field, Lisp function
+    counters: Mapping[str, Any]  # name -> form; evaluated once a stage by staging
+    span: Span | None
+
+
+class PassDeclaration(NamedTuple):
+    """`at`: steps and "end". `weights`: live, ema, or ("best", series)."""
+
+    name: str
+    doc: str
+    loader: str | None
+    stage: str | None
+    output: str | None
+    every: int | None
+    at: tuple[int | str, ...]
+    batches: int | None
+    weights: Any
+    save: Any
+    span: Span | None
+
+
+class TargetDeclaration(NamedTuple):
+    series: str
+    goal: str  # below above
+    bound: float
+    stop: bool
+    span: Span | None
+
+
+class CheckpointDeclaration(NamedTuple):
+    every: int | None = None
+    at: tuple[int | str, ...] = ()
+    keep: int | None = None
+    best: tuple[str, str] | None = None  # series, min | max
+    staging: bool = True
+    frozen: str | None = None
+
+
+class RunDeclaration(NamedTuple):
+    """`finite_guard`: "halt", "off" or ("skip", n)."""
+
+    steps: int | None
+    epochs: int | None
+    until: tuple[str, int] | None
+    seed: int
+    precision: str
+    microbatches: int
+    deterministic: bool
+    device: str | None
+    checkpoint: CheckpointDeclaration
+    diagnostics: Any
+    log_every: int
+    deadline: float | None
+    finite_guard: Any
+    span: Span | None
+
+
+class ModuleRead(NamedTuple):
+    """A required file as it was read."""
+
+    name: str
+    path: str
+    text: str
+    sha256: str
+
+
+class Experiment(NamedTuple):
+    """Everything a run file says. Contract functions are Lisp functions (evaluator Function) or
+    None; they are traced by staging, never called elsewhere (curriculum: by the loop)."""
+
+    path: str
+    text: str
+    sha256: str
+    knobs: Mapping[str, Knob]
+    variants: Mapping[str, Variant]
+    sweeps: Mapping[str, Sweep]
+    loaders: Mapping[str, LoaderDeclaration]
+    models: Mapping[str, Any]
+    prepare: Any
+    objective: Any
+    evaluate: Any
+    passes: Mapping[str, PassDeclaration]
+    targets: tuple[TargetDeclaration, ...]
+    optimizer: Any
+    curriculum: Any
+    outputs: Mapping[str, Any]
+    run: RunDeclaration
+    modules: tuple[ModuleRead, ...]
+    selection: Mapping[str, str]  # what --variant, --set, --steps, --seed chose, as text

@@ -1,0 +1,48 @@
+"""What a source and a store must look like: the contracts of plug-ins that bring data or places."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Header = Mapping[str, Any]
+"""{"count": N or None, "fields": {name: (dtype, shape of one example)}} of a table;
+{"tokens": T or None, "fields": {"tokens": (dtype, ())}, "vocab": V or None} of a stream.
+Other keys ("classes", ...) are answers of `loader-info`. Made without numpy."""
+
+Options = Mapping[str, Any]
+"""A source's options by name, "arguments" (positional, a tuple) and "base" (the folder that
+relative paths start from). Keywords are text with a colon."""
+
+
+class Reader(Protocol):
+    """A table. Safe from several threads; a pure function of the indices."""
+
+    def __len__(self) -> int: ...
+
+    def read(self, indices: Sequence[int], out: Mapping[str, np.ndarray]) -> None:
+        """Fill the caller's arrays, one row an index, for the fields that are in `out`."""
+        ...
+
+
+class StreamReader(Protocol):
+    """A stream: one long row."""
+
+    def __len__(self) -> int: ...
+
+    def tokens(self) -> np.ndarray:
+        """All of it, as an array or a memory map; not to be written."""
+        ...
+
+
+class Store(Protocol):
+    """Files below one URL. `put_last` is the commit."""
+
+    def put(self, name: str, file: str) -> None: ...
+    def put_last(self, name: str, data: bytes) -> None: ...
+    def get(self, name: str, file: str) -> None: ...
+    def list(self, prefix: str = "") -> list[tuple[str, int]]: ...
+    def delete(self, name: str) -> None: ...

@@ -1,0 +1,130 @@
+"""The only way to make nodes: infers types, hash-conses, notes where the current call stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import problem
+from .graph import MAX_ORIGINS, Graph, Node, Origin, Value
+from .operation import Operations
+from .types import Attribute, Type
+
+Rule = Callable[["Builder", str, tuple[Value, ...], dict[str, Any]], "Value | None"]
+"""A local rule: asked before a node is made; gives the value to use instead, or None."""
+
+NODE_LIMIT = 200_000
+
+
+class Builder:
+    """Appends to one graph.
+
+    `origin` (a function giving an Origin or None) says where the current call stands; `policy` and
+    `copy` go into every node made; `rule` is asked first (autodiff and passes set it).
+    """
+
+    __slots__ = ("_known", "copy", "graph", "limit", "operations", "origin", "policy", "rule")
+
+    def __init__(
+        self,
+        operations: Operations,
+        graph: Graph | None = None,
+        origin: Callable[[], Origin | None] | None = None,
+        rule: Rule | None = None,
+        limit: int = NODE_LIMIT,
+    ) -> None:
+        self.operations = operations
+        self.graph = graph if graph is not None else Graph()
+        self.origin = origin
+        self.policy = ""
+        self.copy = 0
+        self.rule = rule
+        self.limit = limit
+        self._known: dict[tuple[Any, ...], Node] = {
+            _key(n.operation, n.operands, n.attributes, n.policy, n.copy): n
+            for n in self.graph.nodes
+        }
+
+    def __call__(self, operation: str, *operands: Value, **attributes: Attribute) -> Value:
+        """The first result of the node; make it if it is not there yet."""
+        if self.rule is not None:
+            instead = self.rule(self, operation, operands, attributes)
+            if instead is not None:
+                return instead
+        return Value(self.node(operation, operands, attributes), 0)
+
+    def several(
+        self, operation: str, *operands: Value, **attributes: Attribute
+    ) -> tuple[Value, ...]:
+        """All results of a node with several."""
+        node = self.node(operation, operands, attributes)
+        return tuple(Value(node, i) for i in range(len(node.types)))
+
+    def node(self, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]) -> Node:
+        """The node itself, consed. Attributes that are None are left out."""
+        pairs = tuple(sorted((k, v) for k, v in attributes.items() if v is not None))
+        key = _key(operation, operands, pairs, self.policy, self.copy)
+        found = self._known.get(key)
+        if found is None:
+            given = tuple(v.node.types[v.result] for v in operands)
+            types = self.operations[operation].infer(given, attributes)
+            found = self._append(operation, operands, pairs, types, key)
+        if self.origin is not None:
+            self._note(found)
+        return found
+
+    def _append(
+        self,
+        operation: str,
+        operands: tuple[Value, ...],
+        pairs: tuple[tuple[str, Attribute], ...],
+        types: tuple[Type, ...],
+        key: tuple[Any, ...],
+    ) -> Node:
+        nodes = self.graph.nodes
+        if len(nodes) >= self.limit:
+            raise problem("E-LIMIT-NODES", f"the graph has more than {self.limit:,} nodes")
+        node = Node(operation, operands, pairs, types, self.policy, self.copy, len(nodes))
+        nodes.append(node)
+        self._known[key] = node
+        return node
+
+    def _note(self, node: Node) -> None:
+        assert self.origin is not None
+        origin = self.origin()
+        if origin is None:
+            return
+        known = self.graph.origins.get(node.id, ())
+        if len(known) < MAX_ORIGINS and origin not in known:
+            self.graph.origins[node.id] = (*known, origin)
+
+    # Shorthands that every phase and every gradient rule uses.
+    def input(self, name: str, kind: str, dtype: str, shape: tuple[int, ...]) -> Value:
+        """kind: parameter state optimizer ema batch persistent scalar residue."""
+        return self("input", name=name, kind=kind, dtype=dtype, shape=shape)
+
+    def constant(self, value: Any, dtype: str, shape: tuple[int, ...] = ()) -> Value:
+        """A splat of one number, rounded once to dtype by `infer`'s caller; see ops `constant`."""
+        return self("constant", value=value, dtype=dtype, shape=shape)
+
+    def like(self, value: Any, x: Value) -> Value:
+        """A scalar constant of x's dtype (it broadcasts)."""
+        return self("constant", value=value, dtype=x.dtype, shape=())
+
+
+def _key(
+    operation: str,
+    operands: tuple[Value, ...],
+    attributes: tuple[tuple[str, Attribute], ...],
+    policy: str,
+    copy: int,
+) -> tuple[Any, ...]:
+    # True == 1 == 1.0 in Python: the class of each attribute is part of the identity, and so is
+    # the sign of zero.
+    return (
+        operation,
+        tuple((v.node.id, v.result) for v in operands),
+        tuple((k, v.__class__, repr(v) if v.__class__ is float else v) for k, v in attributes),
+        policy,
+        copy,
+    )

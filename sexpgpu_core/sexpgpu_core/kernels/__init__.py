@@ -1,0 +1,1 @@
+"""The optimized graph cut into fused kernels and calls of single nodes."""

@@ -1,0 +1,1 @@
+"""Calls in an order, storages at addresses."""

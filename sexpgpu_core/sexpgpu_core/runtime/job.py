@@ -1,0 +1,87 @@
+"""What the loop is handed: compiled programs and every fact it needs, decided beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..device import Unit
+from ..experiment.declarations import Experiment
+from ..ir.types import Type
+from ..plan.plan import Persistent
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """One metric of a program. `kind`: mean sum max min.
+
+    Results `metric:NAME:sum` and `metric:NAME:weight` (mean; f32 scalars) or `metric:NAME:value`
+    are added (sum, mean) or combined over batches in f64; `finish` maps the combined value to
+    what is reported (identity for most).
+    """
+
+    name: str  # as written: "loss"; the series is STAGE-OR-PASS/name
+    kind: str
+    unit: str | None = None
+    finish: Callable[[float], float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """One program of a stage or pass: its fields (raw loader fields and their types), the step
+    scalars it reads (canonical text -> tree, see ir.scalars), its metrics."""
+
+    program: str
+    fields: Mapping[str, Type]
+    scalars: Mapping[str, Any]
+    metrics: tuple[MetricSpec, ...]
+    rows: int  # of a batch
+
+
+@dataclass(frozen=True, slots=True)
+class StageFacts:
+    """A training stage: `text:train`. Results of its program besides metrics: `loss` (f32 scalar),
+    `norm` (gradient norm before clipping)."""
+
+    loader: str
+    stage: str
+    step: ProgramFacts
+    microbatches: int
+    counters: Mapping[str, int]  # added a step
+    flops: int
+
+
+@dataclass(frozen=True, slots=True)
+class PassFacts:
+    """An evaluation pass: `whole` for batches of B rows, `rest` for the last short one, if any."""
+
+    name: str
+    loader: str
+    stage: str
+    whole: ProgramFacts | None
+    rest: ProgramFacts | None
+    batches: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A compiled experiment. `initial` computes the value of a persistent name at step 0."""
+
+    experiment: Experiment
+    stages: Mapping[str, StageFacts]  # "LOADER:STAGE", in order of declaration
+    passes: Mapping[str, PassFacts]
+    units: tuple[Unit, ...]
+    persistent: Persistent
+    initial: Callable[[str], np.ndarray]
+    training_hash: str
+    experiment_id: str
+    evaluation_ids: Mapping[str, str]
+    steps: int
+    graphs: Mapping[str, str] = field(
+        default_factory=dict
+    )  # program -> text of its graph, for graph.ir
+    summary: Mapping[str, Any] = field(default_factory=dict)  # what check prints and open records

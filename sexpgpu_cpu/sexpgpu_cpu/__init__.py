@@ -1,0 +1,1 @@
+"""sexpgpu_cpu."""

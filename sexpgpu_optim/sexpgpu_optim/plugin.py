@@ -1,0 +1,3 @@
+"""What sexpgpu-optim adds, as rows. Nothing here imports what does the work."""
+
+SEXPGPU_API = 1
