@@ -1,0 +1,118 @@
+"""What tracing gives to the phases after it: graphs with the tables of what they name.
+
+Names in a graph: an `input` of kind K named N is the persistent value "K:N"; fields, scalars and
+results are named as below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..ir.graph import Graph
+from ..ir.types import Type
+from ..spans import Span
+
+
+class Parameter(NamedTuple):
+    """A parameter of the file. `init` is an `initialize.Initializer`; `path` as gpt/h/3/mlp/up/w."""
+
+    path: str
+    type: Type
+    init: Any
+    trainable: bool
+    span: Span | None
+    uses: int  # how often `defparam` gave it: 2 and more where calls share
+
+
+class State(NamedTuple):
+    """A model state. `combine`: mean delta sum max min (45.3)."""
+
+    path: str
+    type: Type
+    init: Any
+    combine: str
+    span: Span | None
+
+
+class Metric(NamedTuple):
+    """A reported number. `kind`: mean (results metric:NAME:sum and :weight), sum max min (:value).
+
+    `finish`: names of functions of one float, applied in order to what was combined ("exp").
+    """
+
+    name: str
+    kind: str
+    unit: str | None
+    finish: tuple[str, ...]
+    span: Span | None
+
+
+class Traced(NamedTuple):
+    """One traced program: a training stage, or a pass.
+
+    Results of `graph`: "loss" or "loss:NAME" each (f32 or f64 scalars; a pass has none),
+    "metric:NAME:sum" and "metric:NAME:weight", or "metric:NAME:value" (f32 scalars),
+    "proposal:PATH" (next value of a state, training mode only).
+    """
+
+    graph: Graph
+    loader: str
+    stage: str
+    rows: int  # of the block that was traced: b
+    losses: tuple[str, ...]  # result names: ("loss",) or ("loss:critic", ...)
+    metrics: tuple[Metric, ...]
+    parameters: Mapping[str, Parameter]  # by path, in order of first use
+    states: Mapping[str, State]
+    fields: Mapping[str, Type]  # the batch inputs that the graph reads
+    scalars: Mapping[str, Any]  # canonical text -> tree (ir.scalars)
+    sites: tuple[str, ...]  # of random nodes
+
+
+class OptimizerState(NamedTuple):
+    """One state of one parameter; its persistent name is "optimizer:PATH/NAME"."""
+
+    name: str
+    type: Type
+    init: float  # every element
+
+
+class Update(NamedTuple):
+    """How a group updates a parameter of one shape and dtype.
+
+    Inputs of `body` (graph inputs, by name): "param" and "grad" (kind parameter), each state by
+    its name (kind optimizer), and step scalars (kind scalar). Results: "param" and each state.
+    """
+
+    body: Graph
+    inputs: tuple[str, ...]  # "param", "grad", then states, in order; scalars are not in it
+    scalars: Mapping[str, Any]  # canonical text -> tree
+    states: tuple[OptimizerState, ...]
+
+
+class Group(NamedTuple):
+    """A row of the optimizer's table. `facts`: hyperparameters as text, as ("lr", "0.001")."""
+
+    name: str  # of the optimizer: adamw; "frozen" where nothing is trained
+    paths: tuple[str, ...]
+    frozen: bool
+    dtype: str | None  # :frozen :dtype
+    loss: str | None
+    every: int
+    offset: int
+    facts: tuple[tuple[str, str], ...]
+    lr: Any  # a tree of ir.scalars or a number; None where there is none
+    span: Span | None
+
+
+class Optimization(NamedTuple):
+    """The optimizer of one stage. `clip_norm`, `clip_value`, `ema`: None, a number or a tree."""
+
+    groups: tuple[Group, ...]
+    group_of: Mapping[str, int]  # path -> index in `groups`
+    updates: Mapping[str, Update]  # path -> update; paths of one group, shape and dtype share it
+    clip_norm: Any
+    clip_value: Any
+    ema: Any
+    ema_state: bool
+    scalars: Mapping[str, Any]  # all trees that updates and options read, by canonical text
