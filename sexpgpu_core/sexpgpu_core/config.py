@@ -1,0 +1,176 @@
+"""`sexpgpu.toml` and SEXPGPU_* to settings. A flag wins over the environment, that over the file.
+
+Nothing here imports tomllib unless there is a file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .diagnostics import nearest, problem
+
+FILE = "sexpgpu.toml"
+
+KEYS: dict[str, dict[str, type]] = {
+    "paths": {"runs": str, "cache": str},
+    "check": {"allow": list, "deny": list},
+    "plugins": {"prefer": dict, "disable": list},
+    "run": {"device": str, "threads": int, "sinks": list},
+}
+"""Every key of sexpgpu.toml: table, key, type."""
+
+VARIABLES = (
+    "SEXPGPU_RUNS SEXPGPU_CACHE SEXPGPU_CONFIG SEXPGPU_DEVICE SEXPGPU_THREADS SEXPGPU_PLUGINS "
+    "SEXPGPU_DEBUG"
+).split()
+"""Environment variables that are read."""
+
+
+class Settings(NamedTuple):
+    """What sexpgpu.toml and the environment say. `root` is the folder of sexpgpu.toml, else the
+    working directory. `plugins` None: all third parties; else the only ones."""
+
+    root: Path
+    runs: Path
+    cache: Path
+    file: Path | None = None
+    device: str | None = None
+    threads: int | None = None
+    sinks: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    prefer: Mapping[str, str] = {}
+    disable: frozenset[str] = frozenset()
+    plugins: frozenset[str] | None = None
+
+
+def settings(
+    folder: Path | None = None,
+    *,
+    config: str | None = None,
+    runs: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings for a working directory. Problem E-USAGE-CONFIG for a key that is not known."""
+    folder = Path.cwd() if folder is None else folder
+    environment = os.environ if environment is None else environment
+    check_variables(environment)
+    file = find_file(folder, config or environment.get("SEXPGPU_CONFIG"))
+    table = read(file) if file is not None else {}
+    root = file.parent if file is not None else folder
+    paths, plugins, run = (table.get(t, {}) for t in ("paths", "plugins", "run"))
+    check = table.get("check", {})
+    chosen = environment.get("SEXPGPU_PLUGINS")
+    return Settings(
+        root=root,
+        runs=_runs(folder, root, runs, environment.get("SEXPGPU_RUNS"), paths.get("runs")),
+        cache=cache_folder(environment, root / paths["cache"] if "cache" in paths else None),
+        file=file,
+        device=environment.get("SEXPGPU_DEVICE") or run.get("device"),
+        threads=_threads(environment, run),
+        sinks=tuple(run.get("sinks", ())),
+        allow=tuple(check.get("allow", ())),
+        deny=tuple(check.get("deny", ())),
+        prefer=flatten(plugins.get("prefer", {})),
+        disable=frozenset(plugins.get("disable", ())),
+        plugins=None if chosen is None else frozenset(chosen.replace("off", "").split(",")) - {""},
+    )
+
+
+def find_file(folder: Path, given: str | None = None) -> Path | None:
+    """sexpgpu.toml in the folder or above it, or the one given."""
+    if given is not None:
+        path = (folder / given).resolve()
+        if not path.is_file():
+            raise problem("E-USAGE-CONFIG", f"no such file: {given}", file=given)
+        return path
+    for above in (folder, *folder.parents):
+        if (above / FILE).is_file():
+            return above / FILE
+    return None
+
+
+def read(file: Path) -> dict[str, Any]:
+    """The tables of a sexpgpu.toml, checked."""
+    try:
+        import tomllib
+    except ImportError:
+        import tomli as tomllib
+    try:
+        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise problem("E-USAGE-CONFIG", f"{file.name}: {error}", file=str(file)) from error
+    for name, keys in table.items():
+        _known(file, name, KEYS)
+        if not isinstance(keys, dict):
+            raise problem("E-USAGE-CONFIG", f"{name} must be a table: [{name}]", file=str(file))
+        for key, value in keys.items():
+            _known(file, key, KEYS[name], f"[{name}] ")
+            if not isinstance(value, KEYS[name][key]):
+                wanted = KEYS[name][key].__name__
+                message = f"[{name}] {key} must be of type {wanted}, not {value!r}"
+                raise problem("E-USAGE-CONFIG", message, file=str(file))
+    return table
+
+
+def _known(file: Path, name: str, known: Mapping[str, Any], where: str = "") -> None:
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"did you mean {near}?" if near else f"known: {' '.join(known)}"
+        message = f"{where}{name} is not a key of {FILE}"
+        raise problem("E-USAGE-CONFIG", message, hint=hint, file=str(file))
+
+
+def check_variables(environment: Mapping[str, str]) -> None:
+    """A variable that is nearly one of ours is a misspelling; others are somebody else's."""
+    for name in environment:
+        if name.startswith("SEXPGPU_") and name not in VARIABLES:
+            near = nearest(name, VARIABLES)
+            if near is not None:
+                raise problem("E-USAGE-CONFIG", f"no variable {name}", hint=f"did you mean {near}?")
+
+
+def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """{"stores": {"toymem": x}} to {"stores.toymem": x}."""
+    flat: dict[str, str] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat.update(flatten(value, f"{prefix}{key}."))
+        else:
+            flat[prefix + key] = str(value)
+    return flat
+
+
+def cache_folder(environment: Mapping[str, str], configured: Path | None = None) -> Path:
+    """Where caches of rows, prelude and kernels lie for this user."""
+    given = environment.get("SEXPGPU_CACHE")
+    if given:
+        return Path(given)
+    if configured is not None:
+        return configured
+    if sys.platform == "win32":
+        return Path(environment.get("LOCALAPPDATA", Path.home())) / "sexpgpu"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "sexpgpu"
+    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sexpgpu"
+
+
+def _runs(
+    folder: Path, root: Path, flag: str | None, variable: str | None, configured: str | None
+) -> Path:
+    if flag or variable:
+        return folder / (flag or variable or "")
+    return root / (configured or "runs")
+
+
+def _threads(environment: Mapping[str, str], run: Mapping[str, Any]) -> int | None:
+    text = environment.get("SEXPGPU_THREADS")
+    if text is None:
+        return run.get("threads")
+    if not text.isdigit() or int(text) < 1:
+        raise problem("E-USAGE-CONFIG", f"SEXPGPU_THREADS must be a positive integer, not {text}")
+    return int(text)

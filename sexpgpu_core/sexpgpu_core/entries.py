@@ -1,0 +1,186 @@
+"""What hooks return: immutable rows of names and texts. Behaviour is a reference, imported when first used.
+
+Law: a row is made of str, int, float, bool, None and tuples of them (and of `Option` rows), so
+row -> JSON -> row is the identity. That lets `check` read a cache of all rows and import no plug-in.
+Make rows by keyword: fields may be added and moved.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+Ref = str
+"""`package.module:attribute`; what it must be is said at each field. `plugins --verify` resolves all."""
+
+
+class Option(NamedTuple):
+    """One keyword of a source, sink, store or engine, checked before anything of it is imported."""
+
+    name: str  # :workers -> "workers"
+    type: str  # a Lisp type, as in defknob: "(integer 1)", "string", "(member :a :b)"
+    default: str | None = None  # Lisp text; None: required
+    doc: str = ""
+
+
+class DeviceEntry(NamedTuple):
+    """A device. `kind`: interpreter cpu gpu other."""
+
+    name: str  # unique over all distributions: "toy"
+    kind: str
+    doc: str  # one line
+    load: Ref  # Callable[[Mapping options], device.Device]: opens nothing
+    probe: (
+        Ref  # Callable[[], Mapping]: {"present": bool, "detail": text}; under 50 ms, never raises
+    )
+    dtypes: tuple[str, ...]  # what it computes in
+    operations: tuple[str, ...] = (
+        "*",
+    )  # globs of what it takes; E-DEVICE-OPERATION is found by these
+    needs: tuple[str, ...] = ()  # what to install when it is missing: "sexpgpu[cuda]"
+
+
+class OperationEntry(NamedTuple):
+    """A tensor operation."""
+
+    name: str  # "toy/softsign": the prefix is the distribution's
+    signature: str  # a lambda list: "(x &key (scale 1.0))"
+    doc: str
+    differentiable: bool
+    load: Ref  # ir.operation.Operation; imports no numpy
+    reference: (
+        Ref  # Callable over NumPy arrays: the meaning; imported by `reference` and tests only
+    )
+
+
+class LoweringEntry(NamedTuple):
+    """How one operation is computed on one device."""
+
+    operation: str
+    device: str
+    dtypes: tuple[str, ...]
+    load: Ref
+
+
+class PassEntry(NamedTuple):
+    """A graph pass. `phase`: traced differentiated optimized lowered."""
+
+    name: str
+    phase: str
+    load: Ref  # Callable[[ir.Graph], ir.Graph]
+    after: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+
+
+class ModuleEntry(NamedTuple):
+    """A Lisp module."""
+
+    name: str  # (require "toy")
+    package: str  # import package that holds the file
+    path: str  # "lisp/toy.lisp" below that package
+    exports: tuple[
+        str, ...
+    ] = ()  # to name the module that has a word; held to (provide ...) by a test
+
+
+class SourceEntry(NamedTuple):
+    """A loader source. `shape`: table stream."""
+
+    kind: str  # (source (toy-ramp ...))
+    shape: str
+    doc: str
+    options: tuple[Option, ...]
+    header: Ref  # Callable[[Options], experiment.protocols.Header]; no numpy
+    load: Ref  # Callable[[Options], experiment.protocols.Reader or StreamReader]
+    needs: tuple[str, ...] = ()
+    remote: bool = False  # True: header only on `check --data` and at run
+
+
+class TokenizerEntry(NamedTuple):
+    """A tokenizer for text sources."""
+
+    name: str
+    vocabulary: int | None  # None: known from its file, through the source's header
+    load: Ref
+    needs: tuple[str, ...] = ()
+
+
+class StoreEntry(NamedTuple):
+    """A checkpoint store, by URL scheme."""
+
+    scheme: str  # "s3" of s3://bucket/prefix
+    doc: str
+    load: Ref  # Callable[[str], experiment.protocols.Store], from the URL
+    needs: tuple[str, ...] = ()
+
+
+class DiagnosticEntry(NamedTuple):
+    """A number of a run, selected by glob. `on`: parameter gradient scope group run."""
+
+    name: str  # "toy/rank"
+    on: str
+    reduce: str
+    unit: str
+    doc: str
+    load: Ref  # Callable[[ir.Builder, ir.Value], ir.Value]
+
+
+class CodeEntry(NamedTuple):
+    """An error or warning code. `phase`: one of diagnostics.PHASES."""
+
+    code: str  # "E-TOY-RAMP": the second word is the distribution's
+    phase: str
+    title: str
+    meaning: str
+    fix: str
+    edit: bool
+    wrong: str  # a file's text that shows it, and one that does not
+    right: str
+    facts: tuple[str, ...] = ()
+
+
+class SinkEntry(NamedTuple):
+    """A receiver of events."""
+
+    name: str  # --sink toy-lines:path=x
+    doc: str
+    options: tuple[Option, ...]
+    load: Ref  # Callable[[Mapping options], Sink]: event(dict), close()
+    needs: tuple[str, ...] = ()
+
+
+class EngineEntry(NamedTuple):
+    """An executor, a collective or a job file: three hooks, one row."""
+
+    name: str
+    doc: str
+    load: Ref
+    options: tuple[Option, ...] = ()
+    needs: tuple[str, ...] = ()
+
+
+class VerbEntry(NamedTuple):
+    """A verb of the program. `group`: write run observe ship machine learn."""
+
+    name: str
+    group: str
+    summary: str  # the line in --help: shown without importing the verb
+    load: Ref  # click.Command
+    documents: tuple[str, ...] = ()  # names of its --json documents
+
+
+class DocEntry(NamedTuple):
+    """A page of documentation, in Markdown."""
+
+    topic: str
+    title: str
+    package: str
+    path: str
+
+
+class TemplateEntry(NamedTuple):
+    """A run file that `new --from NAME` starts from."""
+
+    name: str
+    doc: str
+    package: str
+    path: str
