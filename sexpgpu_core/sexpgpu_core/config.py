@@ -24,9 +24,14 @@ KEYS: dict[str, dict[str, type]] = {
 """Every key of sexpgpu.toml: table, key, type."""
 
 VARIABLES = (
-    "SEXPGPU_RUNS SEXPGPU_CACHE SEXPGPU_CONFIG SEXPGPU_DEVICE SEXPGPU_THREADS SEXPGPU_PLUGINS "
-    "SEXPGPU_DEBUG"
-).split()
+    "SEXPGPU_RUNS",
+    "SEXPGPU_CACHE",
+    "SEXPGPU_CONFIG",
+    "SEXPGPU_DEVICE",
+    "SEXPGPU_THREADS",
+    "SEXPGPU_PLUGINS",
+    "SEXPGPU_DEBUG",
+)
 """Environment variables that are read."""
 
 
@@ -96,9 +101,9 @@ def find_file(folder: Path, given: str | None = None) -> Path | None:
 
 def read(file: Path) -> dict[str, Any]:
     """The tables of a sexpgpu.toml, checked."""
-    try:
+    if sys.version_info >= (3, 11):
         import tomllib
-    except ImportError:
+    else:
         import tomli as tomllib
     try:
         table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""What hooks return: immutable rows of names and texts. Behaviour is a reference, imported when first used.
+"""What hooks return: immutable rows of names and texts. Behaviour is a reference, imported late.
 
 Law: a row is made of str, int, float, bool, None and tuples of them (and of `Option` rows), so
-row -> JSON -> row is the identity. That lets `check` read a cache of all rows and import no plug-in.
+row -> JSON -> row is the identity. So `check` reads a cache of all rows and imports no plug-in.
 Make rows by keyword: fields may be added and moved.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 Ref = str
-"""`package.module:attribute`; what it must be is said at each field. `plugins --verify` resolves all."""
+"""`package.module:attribute`; what it must be is said at each field."""
 
 
 class Option(NamedTuple):

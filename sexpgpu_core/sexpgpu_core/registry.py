@@ -1,6 +1,6 @@
 """Rows of all distributions to tables by name. Rows stay data until one is looked up.
 
-Law: merge(restore(dump(ds))) == merge(ds); a name has one owner, and a bad plug-in costs only itself.
+Law: merge(restore(dump(ds))) == merge(ds). A name has one owner; a bad plug-in costs only itself.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -52,8 +53,6 @@ def source(kind: str) -> entries.SourceEntry:
 def test_rows_are_the_same_after_the_cache() -> None:
     rows = hook("sexpgpu_sources", source("a"))
     first = [loaded("sexpgpu-a", module(sexpgpu_sources=rows)), stores("sexpgpu-b", "x")]
-    import json
-
     again = registry.restore(json.loads(json.dumps(registry.dump(first))))
     assert registry.merge(again).get("sources", "a") == source("a")
     assert registry.merge(again).get("stores", "x") == store("x")
@@ -134,7 +133,7 @@ def test_of_two_third_parties_with_one_name_neither_has_it_and_both_are_named() 
     found = registry.merge([stores("sexpgpu-a", "x"), stores("sexpgpu-b", "x", "y")])
     assert found.clashes == [registry.Clash("stores", "x", ("sexpgpu-a", "sexpgpu-b"), None)]
     assert found.names("stores") == ["y"]
-    with pytest.raises(Problem, match="E-PLUGIN-CLASH.*sexpgpu-a and sexpgpu-b"):
+    with pytest.raises(Problem, match=r"E-PLUGIN-CLASH.*sexpgpu-a and sexpgpu-b"):
         found.find("stores", "x")
 
 
@@ -162,8 +161,6 @@ def test_an_unknown_name_says_the_nearest() -> None:
 
 def test_a_reference_that_does_not_resolve_names_its_distribution() -> None:
     row = entries.StoreEntry(scheme="x", doc="", load="no_such_module_here:Store")
-    found = registry.merge([loaded("sexpgpu-a", module(sexpgpu_stores=hook("s", row)))])
-    assert found.faults  # `s` is no hook
     rows = module(sexpgpu_stores=hook("sexpgpu_stores", row))
     with pytest.raises(Problem, match="E-PLUGIN-BROKEN: sexpgpu-a: store x"):
         registry.merge([loaded("sexpgpu-a", rows)]).load("stores", "x")
@@ -192,6 +189,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.delitem(sys.modules, "sexpgpu_filed", raising=False)
     return folder
 
 
