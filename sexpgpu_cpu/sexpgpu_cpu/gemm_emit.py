@@ -1,0 +1,409 @@
+"""A matrix product as LLVM text: a register-blocked micro-kernel with packed panels of B.
+
+Every element of C is one chain of fma over k in ascending order, cut in blocks of KC whose sums
+are added in order. So its bits depend on k alone: not on the grid, the rows taken or the threads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+KC = 256
+"""Rows of B in a packed panel: 32 KB at 32 columns of f32, which stays in L1."""
+
+CELL_ROWS = 384
+"""Rows of C that a cell takes; a multiple of every micro-kernel height used."""
+
+SMALL = 2_000_000
+"""Multiply-adds of a product below which a whole matrix is one cell."""
+
+
+class Shape(NamedTuple):
+    """Vector width in elements, heights tried in turn, vectors in a row of C, element type."""
+
+    width: int
+    heights: tuple[int, ...]
+    vectors: tuple[int, ...]
+    dtype: str
+
+    @property
+    def scalar(self) -> str:
+        return "float" if self.dtype == "f32" else "double"
+
+    @property
+    def vector(self) -> str:
+        return f"<{self.width} x {self.scalar}>"
+
+    @property
+    def overload(self) -> str:
+        return f"v{self.width}{self.dtype}"
+
+    @property
+    def columns(self) -> int:
+        """Columns of a packed panel."""
+        return self.width * max(self.vectors)
+
+
+def shape_for(width_f32: int, dtype: str) -> Shape:
+    """Blocking for a machine whose vectors hold `width_f32` floats (4, 8 or 16).
+
+    16: 24 accumulators of 32 registers; 8 and 4: 12 accumulators of 16 (SSE, AVX) registers.
+    """
+    width = width_f32 if dtype == "f32" else max(2, width_f32 // 2)
+    heights = (12, 8, 4, 2, 1) if width_f32 == 16 else (6, 4, 2, 1)
+    return Shape(width, heights, (2, 1), dtype)
+
+
+SLOTS = (
+    "a b c"  # pointers to the first element
+    " m n k"
+    " ai ak bk bj ldc"  # strides in elements: A(i,k), B(k,j), rows of C
+    " n1 n2"  # sizes of batch axes 1 and 2 (axis 0 follows from the cells)
+    " a0 a1 a2 b0 b1 b2 c0 c1 c2"  # batch strides of A, B and C
+    " rows columns"  # of a cell: CELL_ROWS and panel columns, or m and n
+).split()
+"""The argument block, eight bytes each."""
+
+
+def grid(m: int, n: int, k: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of a cell, from shapes alone."""
+    if m * n * k <= SMALL:
+        return m, n
+    wide = columns * max(1, -(-SMALL // (min(m, CELL_ROWS) * k * columns)))
+    return min(m, CELL_ROWS), min(n, wide)
+
+
+def cells(m: int, n: int, rows: int, columns: int, batch: int) -> int:
+    """Number of cells of a product."""
+    if not (m and n):
+        return 0
+    return batch * -(-m // rows) * -(-n // columns)
+
+
+def gemm_text(name: str, shape: Shape) -> str:
+    """A module with `void NAME(ptr block, i64 begin, i64 end)` over cells of C = A B."""
+    parts = [_declarations(shape)]
+    for vectors in shape.vectors:
+        parts += [_pack_rows(shape, vectors), _pack_columns(shape, vectors)]
+        parts += [_micro(shape, height, vectors) for height in shape.heights]
+    parts += [_tile(shape), _entry(name, shape)]
+    return "\n".join(parts)
+
+
+def _declarations(s: Shape) -> str:
+    v, o = s.vector, s.overload
+    mask = f"<{s.width} x i1>"
+    return f"""declare {v} @llvm.fma.{o}({v}, {v}, {v})
+declare {v} @llvm.masked.load.{o}.p0(ptr, i32, {mask}, {v})
+declare void @llvm.masked.store.{o}.p0({v}, ptr, i32, {mask})
+declare i64 @llvm.umin.i64(i64, i64)"""
+
+
+def _mask(s: Shape, vectors: int) -> list[str]:
+    """%m0, %m1: lanes below %cols."""
+    w = s.width
+    lines = [
+        f"  %cs = insertelement <{w} x i64> poison, i64 %cols, i32 0",
+        f"  %cv = shufflevector <{w} x i64> %cs, <{w} x i64> poison, <{w} x i32> zeroinitializer",
+    ]
+    for v in range(vectors):
+        lanes = ", ".join(f"i64 {v * w + i}" for i in range(w))
+        lines.append(f"  %m{v} = icmp ult <{w} x i64> <{lanes}>, %cv")
+    return lines
+
+
+def _micro(s: Shape, height: int, vectors: int) -> str:
+    """C[height, cols] (+)= A[height, kc] packed-B[kc, vectors]."""
+    v, t, w = s.vector, s.scalar, s.width
+    head = (
+        f"define internal void @micro{height}x{vectors}(ptr noalias %a, i64 %ai, i64 %ak, "
+        f"ptr noalias %bp, i64 %kc, ptr noalias %c, i64 %ldc, i1 %acc, i64 %cols) alwaysinline {{"
+    )
+    lines = [head, "entry:"]
+    for r in range(height):
+        lines += [
+            f"  %ro{r} = mul i64 %ai, {r}",
+            f"  %ar{r} = getelementptr {t}, ptr %a, i64 %ro{r}",
+        ]
+    lines += ["  br label %loop", "loop:"]
+    lines += [f"  %{x} = phi i64 [0, %entry], [%{x}.1, %loop]" for x in ("k", "ao", "bo")]
+    grid = [(r, c) for r in range(height) for c in range(vectors)]
+    lines += [
+        f"  %s{r}.{c} = phi {v} [zeroinitializer, %entry], [%n{r}.{c}, %loop]" for r, c in grid
+    ]
+    for c in range(vectors):
+        lines += [
+            f"  %bi{c} = add i64 %bo, {c * w}",
+            f"  %bq{c} = getelementptr {t}, ptr %bp, i64 %bi{c}",
+            f"  %b{c} = load {v}, ptr %bq{c}, align 32",
+        ]
+    for r in range(height):
+        lines += [
+            f"  %aq{r} = getelementptr {t}, ptr %ar{r}, i64 %ao",
+            f"  %as{r} = load {t}, ptr %aq{r}",
+            f"  %ae{r} = insertelement {v} poison, {t} %as{r}, i32 0",
+            f"  %av{r} = shufflevector {v} %ae{r}, {v} poison, <{w} x i32> zeroinitializer",
+        ]
+        for c in range(vectors):
+            call = f"call {v} @llvm.fma.{s.overload}({v} %av{r}, {v} %b{c}, {v} %s{r}.{c})"
+            lines.append(f"  %n{r}.{c} = {call}")
+    lines += [
+        "  %k.1 = add i64 %k, 1",
+        "  %ao.1 = add i64 %ao, %ak",
+        f"  %bo.1 = add i64 %bo, {vectors * w}",
+        "  %go = icmp ult i64 %k.1, %kc",
+        "  br i1 %go, label %loop, label %done",
+        "done:",
+        f"  %full = icmp eq i64 %cols, {vectors * w}",
+        "  br i1 %full, label %whole, label %part",
+        "whole:",
+        "  br i1 %acc, label %wholeadd, label %wholeset",
+        "part:",
+        *_mask(s, vectors),
+        "  br i1 %acc, label %partadd, label %partset",
+    ]
+    for kind in ("whole", "part"):
+        for how in ("add", "set"):
+            lines += _write(s, kind, how, grid)
+    return "\n".join([*lines, "}"])
+
+
+def _write(s: Shape, kind: str, how: str, grid: list[tuple[int, int]]) -> list[str]:
+    """Store the accumulators: all lanes or masked, over C or added to it."""
+    v, t, o = s.vector, s.scalar, s.overload
+    mask = f"<{s.width} x i1>"
+    lines = [f"{kind}{how}:"]
+    for r, c in grid:
+        x = f"{kind}{how}{r}.{c}"
+        lines += [
+            f"  %co{x} = mul i64 %ldc, {r}",
+            f"  %cx{x} = add i64 %co{x}, {c * s.width}",
+            f"  %cp{x} = getelementptr {t}, ptr %c, i64 %cx{x}",
+        ]
+        value = f"%n{r}.{c}"
+        if how == "add":
+            load = f"load {v}, ptr %cp{x}, align 4"
+            if kind == "part":
+                zero = f"{v} zeroinitializer"
+                load = f"call {v} @llvm.masked.load.{o}.p0(ptr %cp{x}, i32 4, {mask} %m{c}, {zero})"
+            lines += [f"  %cl{x} = {load}", f"  %ct{x} = fadd {v} %cl{x}, {value}"]
+            value = f"%ct{x}"
+        if kind == "whole":
+            lines.append(f"  store {v} {value}, ptr %cp{x}, align 4")
+        else:
+            store = f"@llvm.masked.store.{o}.p0({v} {value}, ptr %cp{x}, i32 4, {mask} %m{c})"
+            lines.append(f"  call void {store}")
+    return [*lines, "  ret void"]
+
+
+def _pack_rows(s: Shape, vectors: int) -> str:
+    """A panel of B whose rows are contiguous: kc rows of cols elements, padded with zeros."""
+    v, t, w, o = s.vector, s.scalar, s.width, s.overload
+    lines = [
+        f"define internal void @rows{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, i64 %cols, "
+        "ptr noalias %d) alwaysinline {",
+        "entry:",
+        *_mask(s, vectors),
+        "  br label %loop",
+        "loop:",
+        "  %k = phi i64 [0, %entry], [%k.1, %loop]",
+        "  %bo = mul i64 %k, %ldb",
+        f"  %do = mul i64 %k, {vectors * w}",
+    ]
+    for c in range(vectors):
+        load = f"@llvm.masked.load.{o}.p0(ptr %p{c}, i32 4, <{w} x i1> %m{c}, {v} zeroinitializer)"
+        lines += [
+            f"  %x{c} = add i64 %bo, {c * w}",
+            f"  %p{c} = getelementptr {t}, ptr %b, i64 %x{c}",
+            f"  %l{c} = call {v} {load}",
+            f"  %y{c} = add i64 %do, {c * w}",
+            f"  %q{c} = getelementptr {t}, ptr %d, i64 %y{c}",
+            f"  store {v} %l{c}, ptr %q{c}, align 32",
+        ]
+    return "\n".join([*lines, _next_k("loop", "done"), "done:", "  ret void", "}"])
+
+
+def _next_k(loop: str, done: str) -> str:
+    return (
+        "  %k.1 = add i64 %k, 1\n  %go = icmp ult i64 %k.1, %kc\n"
+        f"  br i1 %go, label %{loop}, label %{done}"
+    )
+
+
+def _pack_columns(s: Shape, vectors: int) -> str:
+    """A panel of B whose columns are contiguous: a transposing copy, column by column."""
+    t, wide = s.scalar, vectors * s.width
+    return f"""define internal void @columns{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, i64 %cols, \
+ptr noalias %d) {{
+entry:
+  br label %column
+column:
+  %j = phi i64 [0, %entry], [%j.1, %after]
+  %inside = icmp ult i64 %j, %cols
+  %bo = mul i64 %j, %ldb
+  %bj = getelementptr {t}, ptr %b, i64 %bo
+  %dj = getelementptr {t}, ptr %d, i64 %j
+  br i1 %inside, label %copy, label %zero
+copy:
+  %k = phi i64 [0, %column], [%k.1, %copy]
+  %p = getelementptr {t}, ptr %bj, i64 %k
+  %x = load {t}, ptr %p
+  %do = mul i64 %k, {wide}
+  %q = getelementptr {t}, ptr %dj, i64 %do
+  store {t} %x, ptr %q
+{_next_k("copy", "after")}
+zero:
+  %z = phi i64 [0, %column], [%z.1, %zero]
+  %zo = mul i64 %z, {wide}
+  %zq = getelementptr {t}, ptr %dj, i64 %zo
+  store {t} 0.0, ptr %zq
+  %z.1 = add i64 %z, 1
+  %zgo = icmp ult i64 %z.1, %kc
+  br i1 %zgo, label %zero, label %after
+after:
+  %j.1 = add i64 %j, 1
+  %more = icmp ult i64 %j.1, {wide}
+  br i1 %more, label %column, label %done
+done:
+  ret void
+}}"""
+
+
+def _tile(s: Shape) -> str:
+    """C[m, n] = A[m, k] B[k, n] with strides; k = 0 gives zeros."""
+    t, w, wide = s.scalar, s.width, s.columns
+    lines = [
+        f"""define internal void @tile(ptr %a, i64 %ai, i64 %ak, ptr %b, i64 %bk, i64 %bj, \
+ptr %c, i64 %ldc, i64 %m, i64 %n, i64 %k, ptr %panel) {{
+entry:
+  %across = icmp ne i64 %bj, 1
+  %ldb = select i1 %across, i64 %bj, i64 %bk
+  br label %block
+block:
+  %kb = phi i64 [0, %entry], [%kb.1, %blockend]
+  %kl = sub i64 %k, %kb
+  %kc = call i64 @llvm.umin.i64(i64 %kl, i64 {KC})
+  %acc = icmp ne i64 %kb, 0
+  %ka = mul i64 %kb, %ak
+  %ap = getelementptr {t}, ptr %a, i64 %ka
+  %kbo = mul i64 %kb, %bk
+  %bb = getelementptr {t}, ptr %b, i64 %kbo
+  br label %panels
+panels:
+  %j = phi i64 [0, %block], [%j.1, %panelend]
+  %jl = sub i64 %n, %j
+  %cols = call i64 @llvm.umin.i64(i64 %jl, i64 {wide})
+  %jbo = mul i64 %j, %bj
+  %bp = getelementptr {t}, ptr %bb, i64 %jbo
+  %cj = getelementptr {t}, ptr %c, i64 %j
+  %narrow = icmp ule i64 %cols, {w}
+  br i1 %narrow, label %v1, label %v2"""
+    ]
+    for vectors in s.vectors:
+        lines += _panel(s, vectors)
+    lines.append(f"""panelend:
+  %j.1 = add i64 %j, %cols
+  %jgo = icmp ult i64 %j.1, %n
+  br i1 %jgo, label %panels, label %blockend
+blockend:
+  %kb.1 = add i64 %kb, {KC}
+  %kgo = icmp ult i64 %kb.1, %k
+  br i1 %kgo, label %block, label %done
+done:
+  ret void
+}}""")
+    return "\n".join(lines)
+
+
+def _panel(s: Shape, vectors: int) -> list[str]:
+    """Pack one panel, then take rows by the tallest micro-kernel that fits, then the next."""
+    t, x = s.scalar, f"v{vectors}"
+    lines = [f"{x}:", f"  br i1 %across, label %{x}c, label %{x}r"]
+    for kind, function in (("c", "columns"), ("r", "rows")):
+        lines += [
+            f"{x}{kind}:",
+            f"  call void @{function}{vectors}(ptr %bp, i64 %ldb, i64 %kc, i64 %cols, ptr %panel)",
+            f"  br label %{x}m",
+        ]
+    lines += [f"{x}m:", f"  br label %{x}h{s.heights[0]}"]
+    before, start = f"{x}m", "0"
+    for position, height in enumerate(s.heights):
+        h = f"{x}h{height}"
+        last = position + 1 == len(s.heights)
+        after = "panelend" if last else f"{x}h{s.heights[position + 1]}"
+        lines.append(f"""{h}:
+  %i{h} = phi i64 [{start}, %{before}], [%i1{h}, %{h}b]
+  %left{h} = sub i64 %m, %i{h}
+  %fits{h} = icmp uge i64 %left{h}, {height}
+  br i1 %fits{h}, label %{h}b, label %{after}
+{h}b:
+  %ao{h} = mul i64 %i{h}, %ai
+  %pa{h} = getelementptr {t}, ptr %ap, i64 %ao{h}
+  %co{h} = mul i64 %i{h}, %ldc
+  %pc{h} = getelementptr {t}, ptr %cj, i64 %co{h}
+  call void @micro{height}x{vectors}(ptr %pa{h}, i64 %ai, i64 %ak, ptr %panel, i64 %kc, \
+ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols)
+  %i1{h} = add i64 %i{h}, {height}
+  br label %{h}""")
+        before, start = h, f"%i{h}"
+    return lines
+
+
+def _entry(name: str, s: Shape) -> str:
+    """Cells [begin, end): cell = (batch * row blocks + row block) * column blocks + column block."""
+    t = s.scalar
+    lines = [f"define void @{name}(ptr %block, i64 %begin, i64 %end) {{", "entry:"]
+    lines.append(f"  %panel = alloca [{KC * s.columns} x {t}], align 64")
+    for i, slot in enumerate(SLOTS):
+        kind = "ptr" if slot in ("a", "b", "c") else "i64"
+        lines += [
+            f"  %p.{slot} = getelementptr i64, ptr %block, i64 {i}",
+            f"  %{slot} = load {kind}, ptr %p.{slot}",
+        ]
+    lines.append(f"""  %mr = add i64 %m, %rows
+  %mr1 = sub i64 %mr, 1
+  %rblocks = udiv i64 %mr1, %rows
+  %nc = add i64 %n, %columns
+  %nc1 = sub i64 %nc, 1
+  %cblocks = udiv i64 %nc1, %columns
+  %per = mul i64 %rblocks, %cblocks
+  %any = icmp ult i64 %begin, %end
+  br i1 %any, label %cell, label %done
+cell:
+  %x = phi i64 [%begin, %entry], [%x.1, %cell]
+  %batch = udiv i64 %x, %per
+  %inside = urem i64 %x, %per
+  %rb = udiv i64 %inside, %cblocks
+  %cb = urem i64 %inside, %cblocks
+  %i2 = urem i64 %batch, %n2
+  %t1 = udiv i64 %batch, %n2
+  %i1 = urem i64 %t1, %n1
+  %i0 = udiv i64 %t1, %n1
+  %row = mul i64 %rb, %rows
+  %col = mul i64 %cb, %columns
+  %rleft = sub i64 %m, %row
+  %cleft = sub i64 %n, %col
+  %tm = call i64 @llvm.umin.i64(i64 %rleft, i64 %rows)
+  %tn = call i64 @llvm.umin.i64(i64 %cleft, i64 %columns)""")
+    for which, inner in (("a", ("row", "ai")), ("b", ("col", "bj")), ("c", ("row", "ldc"))):
+        index, stride = inner
+        lines += [f"  %{which}s{x} = mul i64 %i{x}, %{which}{x}" for x in range(3)]
+        lines += [
+            f"  %{which}t1 = add i64 %{which}s0, %{which}s1",
+            f"  %{which}t2 = add i64 %{which}t1, %{which}s2",
+            f"  %{which}t3 = mul i64 %{index}, %{stride}",
+            f"  %{which}t4 = add i64 %{which}t2, %{which}t3",
+        ]
+    lines.append(f"""  %ct5 = add i64 %ct4, %col
+  %pa = getelementptr {t}, ptr %a, i64 %at4
+  %pb = getelementptr {t}, ptr %b, i64 %bt4
+  %pc = getelementptr {t}, ptr %c, i64 %ct5
+  call void @tile(ptr %pa, i64 %ai, i64 %ak, ptr %pb, i64 %bk, i64 %bj, ptr %pc, i64 %ldc, \
+i64 %tm, i64 %tn, i64 %k, ptr %panel)
+  %x.1 = add i64 %x, 1
+  %go = icmp ult i64 %x.1, %end
+  br i1 %go, label %cell, label %done
+done:
+  ret void
+}}""")
+    return "\n".join(lines)
