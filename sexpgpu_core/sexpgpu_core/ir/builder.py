@@ -8,6 +8,7 @@ from typing import Any
 from ..diagnostics import problem
 from .graph import MAX_ORIGINS, Graph, Node, Origin, Value
 from .operation import Operations
+from .rounding import rounded
 from .types import Attribute, Type
 
 Rule = Callable[["Builder", str, tuple[Value, ...], dict[str, Any]], "Value | None"]
@@ -104,12 +105,12 @@ class Builder:
         return self("input", name=name, kind=kind, dtype=dtype, shape=shape)
 
     def constant(self, value: Any, dtype: str, shape: tuple[int, ...] = ()) -> Value:
-        """A splat of one number, rounded once to dtype by `infer`'s caller; see ops `constant`."""
-        return self("constant", value=value, dtype=dtype, shape=shape)
+        """A splat of one number, rounded once to dtype; E-DTYPE-RANGE, E-DTYPE-WEAK."""
+        return self("constant", value=rounded(value, dtype), dtype=dtype, shape=shape)
 
     def like(self, value: Any, x: Value) -> Value:
         """A scalar constant of x's dtype (it broadcasts)."""
-        return self("constant", value=value, dtype=x.dtype, shape=())
+        return self.constant(value, x.dtype)
 
 
 def _key(

@@ -1,0 +1,32 @@
+"""Every operation of the core, one family a file, a row an operation: `OPERATIONS` by name.
+
+Attributes and operands of each are in its `doc`. Importing this imports no NumPy; the references
+lie in `reference/` and are loaded when one is asked for.
+"""
+
+from __future__ import annotations
+
+from . import (
+    bits,
+    compare,
+    contraction,
+    elementwise_arithmetic,
+    elementwise_exponential,
+    leaf,
+    reduce,
+    shape,
+)
+from .op import Op, table
+
+OPERATIONS: dict[str, Op] = table(
+    leaf.ROWS,
+    elementwise_arithmetic.ROWS,
+    elementwise_exponential.ROWS,
+    compare.ROWS,
+    bits.ROWS,
+    shape.ROWS,
+    reduce.ROWS,
+    contraction.ROWS,
+)
+
+__all__ = ["OPERATIONS", "Op"]

@@ -1,0 +1,155 @@
+"""One operation as a row: what `ir.operation.Operation` asks, from the functions of a family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ...diagnostics import problem
+from ..graph import Node, Value
+from ..operation import Attributes, Cost, Dependence, Fusion, Precision
+from ..types import Type
+
+if TYPE_CHECKING:
+    from ..builder import Builder
+
+Types = tuple[Type, ...]
+Infer = Callable[["Op", Types, Attributes], Types]
+Cotangents = tuple[Value | None, ...]
+Gradient = Callable[["Builder", Node, Any], Cotangents]
+"""(builder, node, cotangent) -> a cotangent an operand. A node of several results gets a tuple."""
+Expand = Callable[["Builder", Node], tuple[Value, ...]]
+
+
+def element_cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
+    """One operation an element of the first result."""
+    moved = sum(t.bytes for t in operands), sum(t.bytes for t in results)
+    return Cost(results[0].size, *moved)
+
+
+def move_cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
+    """Bytes only."""
+    return Cost(0, sum(t.bytes for t in operands), sum(t.bytes for t in results))
+
+
+def unknown_dependence(
+    operands: Types, results: Types, attributes: Attributes
+) -> tuple[tuple[int, int, int, str], ...]:
+    """Nothing is known: every result element may depend on every operand element."""
+    return ()
+
+
+class Op:
+    """A frozen row. `scalar`: the name of the scalar operation, if it works element by element.
+
+    gradient: a function; "zero" (silently none); "none" (E-GRADIENT if a parameter needs it).
+    Without one an operation that expands is differentiated through its expansion.
+    `raw`: the reference takes 16-bit floats as they are, not widened to f32.
+    """
+
+    __slots__ = (
+        "_cost",
+        "_depends",
+        "_expand",
+        "_gradient",
+        "_infer",
+        "commutative",
+        "doc",
+        "family",
+        "fusion",
+        "name",
+        "precision",
+        "random",
+        "raw",
+        "scalar",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        family: str,
+        fusion: Fusion,
+        precision: Precision,
+        infer: Infer,
+        doc: str,
+        gradient: Gradient | str | None = None,
+        expand: Expand | None = None,
+        cost: Callable[[Types, Types, Attributes], Cost] = element_cost,
+        depends: Callable[
+            [Types, Types, Attributes], tuple[tuple[int, int, int, str], ...]
+        ] = unknown_dependence,
+        scalar: str | None = None,
+        commutative: bool = False,
+        random: bool = False,
+        raw: bool = False,
+    ) -> None:
+        self.name = name
+        self.family = family
+        self.fusion = fusion
+        self.precision = precision
+        self.doc = doc
+        self.scalar = scalar
+        self.commutative = commutative
+        self.random = random
+        self.raw = raw
+        self._infer = infer
+        self._gradient = gradient
+        self._expand = expand
+        self._cost = cost
+        self._depends = depends
+
+    @property
+    def differentiable(self) -> str:
+        """ "yes", "zero", "none", or "expand": through the expansion."""
+        if isinstance(self._gradient, str):
+            return self._gradient
+        if self._gradient is None:
+            return "none" if self._expand is None else "expand"
+        return "yes"
+
+    def infer(self, operands: Types, attributes: Attributes) -> Types:
+        """Types of the results. Raises Problem."""
+        return self._infer(self, operands, attributes)
+
+    def gradient(self, b: Builder, node: Node, out: Cotangents) -> Cotangents:
+        """Cotangents of the operands; None is zero. Raises E-GRADIENT where there is none."""
+        kind = self._gradient
+        if kind is None or kind == "none":
+            raise problem("E-GRADIENT", f"{self.name} has no gradient", operation=self.name)
+        if isinstance(kind, str) or all(g is None for g in out):
+            return (None,) * len(node.operands)
+        return kind(b, node, out if len(out) > 1 else out[0])
+
+    def reference(
+        self, operands: tuple[Any, ...], attributes: Attributes, types: Types
+    ) -> tuple[Any, ...]:
+        """The results as NumPy arrays of `types`. LookupError: only the expansion says it."""
+        from .reference import evaluate
+
+        return evaluate(self, operands, attributes, types)
+
+    def cost(self, operands: Types, attributes: Attributes) -> Cost:
+        """FLOPs, bytes read and written."""
+        return self._cost(operands, self.infer(operands, attributes), attributes)
+
+    def depends(self, operands: Types, attributes: Attributes) -> Dependence:
+        """Axis relations of every result; a pair that is not listed is "all"."""
+        results = self.infer(operands, attributes)
+        return Dependence(self._depends(operands, results, attributes))
+
+    def expand(self, b: Builder, node: Node) -> tuple[Value, ...] | None:
+        """The same results in primitives, or None for a primitive."""
+        return None if self._expand is None else self._expand(b, node)
+
+    def __repr__(self) -> str:
+        return f"<operation {self.name}>"
+
+
+def table(*groups: list[Op]) -> dict[str, Op]:
+    """Operations by name; a name that stands twice is a bug."""
+    found: dict[str, Op] = {}
+    for group in groups:
+        for op in group:
+            assert op.name not in found, op.name
+            found[op.name] = op
+    return found

@@ -1,0 +1,145 @@
+"""Elementwise operations in NumPy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ...operation import Attributes
+from ...types import Type, numpy_dtype
+from . import Reference
+
+
+def _plain(function: Any) -> Reference:
+    return lambda x, a, t: function(*x)
+
+
+def _sigmoid(x: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
+
+
+def _by_element(function: Any) -> Any:
+    vectorized = np.vectorize(function, otypes=[np.float64])
+    return lambda x: vectorized(x).astype(x.dtype) if x.size else x.copy()
+
+
+def _cast(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    dtype = numpy_dtype(t[0].dtype)
+    return x[0] != 0 if t[0].dtype == "bool" else x[0].astype(dtype)
+
+
+def _bitcast(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    return x[0].view(numpy_dtype(t[0].dtype))
+
+
+def _shift(x: Any, count: Any) -> Any:
+    bits = 8 * x.dtype.itemsize
+    far = np.abs(count.astype(np.int64)) >= bits
+    sign = np.where(x < 0, -1, 0).astype(x.dtype)
+    by = np.where(far, 0, np.abs(count.astype(np.int64))).astype(x.dtype)
+    left = np.where(far, 0, x << by)
+    right = np.where(far, sign, x >> by)
+    return np.where(count >= 0, left, right).astype(x.dtype)
+
+
+def _popcount(x: Any) -> Any:
+    bits = 8 * x.dtype.itemsize
+    unsigned = x.view(f"u{x.dtype.itemsize}").astype(np.uint64)
+    counts = sum(((unsigned >> np.uint64(i)) & np.uint64(1)) for i in range(bits))
+    return np.asarray(counts).astype(x.dtype)
+
+
+def _fma(x: Any, y: Any, z: Any) -> Any:
+    if x.dtype != np.float32:
+        return x * y + z
+    wide = x.astype(np.float64) * y.astype(np.float64)
+    return _odd_sum(wide, z.astype(np.float64)).astype(np.float32)
+
+
+def _odd_sum(p: Any, z: Any) -> Any:
+    """p + z rounded to odd in f64, so that rounding to f32 afterwards rounds once."""
+    s = np.asarray(p + z)
+    bb = s - p
+    error = np.asarray((p - (s - bb)) + (z - bb))
+    bits = s.view(np.int64)
+    inexact = (error != 0) & np.isfinite(s) & ((bits & 1) == 0)
+    toward = np.where((error > 0) == (s > 0), 1, -1)
+    return np.where(inexact, bits + toward, bits).view(np.float64)
+
+
+def _whole(function: Any) -> Reference:
+    """Identity on integers."""
+    return lambda x, a, t: x[0] if x[0].dtype.kind in "iu" else function(x[0])
+
+
+TABLE: dict[str, Reference] = {
+    "add": _plain(np.add),
+    "subtract": _plain(np.subtract),
+    "multiply": _plain(np.multiply),
+    "divide": _plain(np.divide),
+    "negate": _plain(np.negative),
+    "maximum": _plain(np.maximum),
+    "minimum": _plain(np.minimum),
+    "abs": _plain(np.abs),
+    "sign": _plain(np.sign),
+    "square": _plain(np.square),
+    "reciprocal": lambda x, a, t: 1 / x[0],
+    "sqrt": _plain(np.sqrt),
+    "rsqrt": lambda x, a, t: 1 / np.sqrt(x[0]),
+    "power": _plain(np.power),
+    "floor": _whole(np.floor),
+    "ceiling": _whole(np.ceil),
+    "round": _whole(np.rint),
+    "truncate": _whole(np.trunc),
+    "mod": _plain(np.mod),
+    "rem": _plain(np.fmod),
+    "clip": lambda x, a, t: np.minimum(np.maximum(x[0], x[1]), x[2]),
+    "fma": _plain(_fma),
+    "atan2": _plain(np.arctan2),
+    "cast": _cast,
+    "bitcast": _bitcast,
+    "exp": _plain(np.exp),
+    "exp2": _plain(np.exp2),
+    "expm1": _plain(np.expm1),
+    "log": _plain(np.log),
+    "log2": _plain(np.log2),
+    "log1p": _plain(np.log1p),
+    "sin": _plain(np.sin),
+    "cos": _plain(np.cos),
+    "tan": _plain(np.tan),
+    "asin": _plain(np.arcsin),
+    "acos": _plain(np.arccos),
+    "atan": _plain(np.arctan),
+    "sinh": _plain(np.sinh),
+    "cosh": _plain(np.cosh),
+    "tanh": _plain(np.tanh),
+    "asinh": _plain(np.arcsinh),
+    "acosh": _plain(np.arccosh),
+    "atanh": _plain(np.arctanh),
+    "erf": _plain(_by_element(math.erf)),
+    "erfc": _plain(_by_element(math.erfc)),
+    "sigmoid": _plain(_sigmoid),
+    "equal": _plain(np.equal),
+    "not-equal": _plain(np.not_equal),
+    "less": _plain(np.less),
+    "less-equal": _plain(np.less_equal),
+    "greater": _plain(np.greater),
+    "greater-equal": _plain(np.greater_equal),
+    "logical-and": _plain(np.logical_and),
+    "logical-or": _plain(np.logical_or),
+    "logical-xor": _plain(np.logical_xor),
+    "logical-not": _plain(np.logical_not),
+    "is-nan": _plain(np.isnan),
+    "is-inf": _plain(np.isinf),
+    "is-finite": _plain(np.isfinite),
+    "where": lambda x, a, t: np.where(*x),
+    "bit-and": _plain(np.bitwise_and),
+    "bit-or": _plain(np.bitwise_or),
+    "bit-xor": _plain(np.bitwise_xor),
+    "bit-not": _plain(np.invert),
+    "shift": _plain(_shift),
+    "popcount": _plain(_popcount),
+}
