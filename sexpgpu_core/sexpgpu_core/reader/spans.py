@@ -1,0 +1,65 @@
+"""Where a form stands. Conses made by a macro stand where the macro was called, with the chain of calls."""
+
+from __future__ import annotations
+
+from ..diagnostics import Expansion
+from ..evaluator.values import Cons, Value
+from ..spans import Span
+from .tokens import TOKEN
+
+
+class MadeSpan(Span):
+    """Span of the call of a macro, on a cons that the macro made. `chain`: innermost call first."""
+
+    chain: tuple[Expansion, ...]
+
+
+def made_span(macro: str, call: Span | None) -> MadeSpan | None:
+    """What the conses carry that a call of `macro` at `call` makes."""
+    if call is None:
+        return None
+    made = MadeSpan(*call)
+    made.chain = (Expansion(macro, Span(*call)), *chain_of(call))
+    return made
+
+
+def chain_of(span: Span | None) -> tuple[Expansion, ...]:
+    """The macro calls that made what stands at a span; () for what was written."""
+    return span.chain if isinstance(span, MadeSpan) else ()
+
+
+def span_of(form: Value) -> Span | None:
+    """Where a form was read, or the call that made it; None for atoms and conses made by functions."""
+    return form.span if form.__class__ is Cons else None
+
+
+def element_span(tail: Value) -> Span | None:
+    """Where the car of a cons stands, atoms included."""
+    if tail.__class__ is not Cons:
+        return None
+    inner: Span | None = span_of(tail.car)
+    if inner is not None or tail.span is None:
+        return inner
+    span: Span = tail.span
+    if isinstance(span, MadeSpan):
+        return span
+    start = span.start + (span.source.text[span.start : span.start + 1] == "(")
+    match = TOKEN.match(span.source.text, start)
+    if match is None:
+        return span
+    return Span(span.source, match.start(match.lastindex or 0), match.end())
+
+
+def place(form: Value, span: Span | None) -> Value:
+    """Give every cons of a fresh form that has no span this one; what was written keeps its own."""
+    if span is None or form.__class__ is not Cons or form.span is not None:
+        return form
+    pending = [form]
+    while pending:
+        cons = pending.pop()
+        while cons.__class__ is Cons and cons.span is None:
+            cons.span = span
+            if cons.car.__class__ is Cons:
+                pending.append(cons.car)
+            cons = cons.cdr
+    return form
