@@ -1,0 +1,182 @@
+"""NumPy's .npy and .npz files to tables. Headers (format versions 1 to 3) need no NumPy."""
+
+from __future__ import annotations
+
+import ast
+import struct
+import zipfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ..diagnostics import problem
+from ..experiment.protocols import Header, Options
+from . import files
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DTYPES = {
+    **{f"f{n}": f"f{8 * n}" for n in (2, 4, 8)},
+    **{f"i{n}": f"i{8 * n}" for n in (1, 2, 4, 8)},
+    **{f"u{n}": f"u{8 * n}" for n in (1, 2, 4, 8)},
+    "b1": "bool",
+}
+_MEASURED = frozenset(("u8", "i8", "u16", "i16"))
+Facts = tuple[str, tuple[int, ...]]
+
+
+def index_dtype(dtype: str, rank: int) -> str:
+    """i32 for what must be an index: one integer an example, or integers of 32 bits and more.
+
+    Small integers with axes are measurements (pixels) and keep their dtype (R26).
+    """
+    if dtype[0] in "iu" and (rank == 0 or dtype not in _MEASURED):
+        return "i32"
+    return dtype
+
+
+def array_facts(file: IO[bytes], name: str) -> Facts:
+    """dtype and shape from the header of a .npy file. Raises E-DATA-FORMAT."""
+    start = file.read(8)
+    if start[:6] != b"\x93NUMPY":
+        raise problem("E-DATA-FORMAT", f"{name} is no .npy array", file_read=name)
+    size = 2 if start[6] == 1 else 4
+    (length,) = struct.unpack("<H" if size == 2 else "<I", file.read(size))
+    try:
+        described: dict[str, Any] = ast.literal_eval(file.read(length).decode("latin1"))
+        dtype = _DTYPES[described["descr"].lstrip("<>|=")]
+    except (ValueError, SyntaxError, KeyError, AttributeError) as wrong:
+        raise problem(
+            "E-DATA-FORMAT", f"{name} holds no numbers that a tensor takes", file_read=name
+        ) from wrong
+    return dtype, tuple(described["shape"])
+
+
+def table_header(arrays: Mapping[str, Facts]) -> Header:
+    """Axis 0 of every array counts examples. `arrays` has the whole shapes, for `(whole)`.
+
+    Where axes 0 differ the count is None: such data is only `(whole)`.
+    """
+    counts = {shape[0] if shape else -1 for _, shape in arrays.values()}
+    fields = {
+        name: (index_dtype(dtype, len(shape) - 1), shape[1:])
+        for name, (dtype, shape) in arrays.items()
+    }
+    whole = {
+        name: (index_dtype(dtype, len(shape) - 1), shape) for name, (dtype, shape) in arrays.items()
+    }
+    one = len(counts) == 1 and -1 not in counts
+    return {"count": counts.pop() if one else None, "fields": fields, "arrays": whole}
+
+
+def npz_header(options: Options) -> Header:
+    """Fields of `(npz PATH)`: the file's arrays by their names."""
+    path = _single(options)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            found = {}
+            for name in sorted(archive.namelist()):
+                with archive.open(name) as file:
+                    found[name.removesuffix(".npy")] = array_facts(file, f"{path.name}/{name}")
+    except (zipfile.BadZipFile, OSError) as wrong:
+        raise problem(
+            "E-DATA-FORMAT", f"{path.name} is no .npz file: {wrong}", file_read=path.name
+        ) from wrong
+    return table_header(found)
+
+
+def _single(options: Options) -> Path:
+    found = files.paths_of(options["arguments"], options["base"])
+    if len(found) != 1:
+        raise problem("E-OPTION-VALUE", f"(npz ...) takes one file, not {len(found)}", kind="npz")
+    return found[0]
+
+
+def named_files(options: Options, unnamed: Sequence[str]) -> dict[str, list[Path]]:
+    """Files by field: `:image PATH`, or positions, which take the names of `unnamed`."""
+    written = dict(zip(unnamed, options["arguments"]))
+    written.update({k: v for k, v in options.items() if k not in ("arguments", "base")})
+    if not written or len(options["arguments"]) > len(unnamed):
+        raise problem("E-OPTION", "give a field's name with its file, such as :image PATH")
+    return {name: files.paths_of(value, options["base"]) for name, value in written.items()}
+
+
+def joined(name: str, parts: Sequence[Facts]) -> Facts:
+    """The facts of arrays laid end to end along axis 0. Raises E-DATA-FORMAT where they differ."""
+    dtype, shape = parts[0]
+    for other, theirs in parts[1:]:
+        if other != dtype or theirs[1:] != shape[1:]:
+            raise problem(
+                "E-DATA-FORMAT",
+                f"files of field {name} differ: {dtype} {shape[1:]} and {other} {theirs[1:]}",
+                field=name,
+            )
+    return dtype, (sum(s[0] for _, s in parts), *shape[1:]) if shape else ()
+
+
+def npy_header(options: Options) -> Header:
+    """Fields of `(npy :image PATH :label PATH)` or `(npy PATH)`."""
+    found = {}
+    for name, paths in named_files(options, ("x",)).items():
+        parts = []
+        for path in paths:
+            with open(path, "rb") as file:
+                parts.append(array_facts(file, path.name))
+        found[name] = joined(name, parts)
+    return table_header(found)
+
+
+class ArrayTable:
+    """A table over arrays in memory or memory maps; rows are copied out by index."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], header: Header) -> None:
+        self.arrays = dict(arrays)
+        self._count = header["count"] or 0
+        for name, array in self.arrays.items():
+            self._fits(name, array, header["arrays"][name][0])
+
+    @staticmethod
+    def _fits(name: str, array: np.ndarray, dtype: str) -> None:
+        """An index kept wider than i32 must fit it."""
+        if dtype != "i32" or array.size == 0 or array.dtype.itemsize < 4:
+            return
+        low, high = int(array.min()), int(array.max())
+        if low < -(2**31) or high >= 2**31:
+            raise problem(
+                "E-DATA-TYPE", f"field {name} has {low} to {high}, beyond an i32", field=name
+            )
+
+    def __len__(self) -> int:
+        return int(self._count)
+
+    def read(self, indices: Sequence[int], out: Mapping[str, np.ndarray]) -> None:
+        for name, target in out.items():
+            target[...] = self.arrays[name][indices]
+
+
+class NpzTable(ArrayTable):
+    """The arrays of one .npz file, in memory."""
+
+    def __init__(self, options: Options) -> None:
+        import numpy as np
+
+        self.paths = (_single(options),)
+        with np.load(self.paths[0], allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        super().__init__(arrays, npz_header(options))
+
+
+class NpyTable(ArrayTable):
+    """.npy files; a field of one file is a memory map."""
+
+    def __init__(self, options: Options) -> None:
+        import numpy as np
+
+        found = named_files(options, ("x",))
+        self.paths = tuple(path for paths in found.values() for path in paths)
+        arrays = {}
+        for name, paths in found.items():
+            maps = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
+            arrays[name] = maps[0] if len(maps) == 1 else np.concatenate(maps)
+        super().__init__(arrays, npy_header(options))

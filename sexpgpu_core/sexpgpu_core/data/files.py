@@ -1,0 +1,94 @@
+"""Paths, globs and bytes of a source's files. A missing one is told with the nearest there is."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from ..diagnostics import Problem, nearest, problem
+
+_GLOB = frozenset("*?[")
+
+
+def paths_of(written: Any, base: str) -> list[Path]:
+    """Files that one path, one glob or a list of them names, relative to `base`, globs sorted."""
+    several = written if isinstance(written, (tuple, list)) else (written,)
+    found: list[Path] = []
+    for item in several:
+        if not isinstance(item, str):
+            raise problem("E-OPTION-VALUE", f"a path is a string, not {item!r}", wanted="string")
+        found += _match(item, base)
+    return found
+
+
+def _match(text: str, base: str) -> list[Path]:
+    folder = Path(base)
+    if _GLOB & set(text):
+        # a pattern may be absolute, which Path.glob refuses
+        from glob import glob
+
+        matches = sorted(glob(str(folder / text), recursive=True))
+        files = [Path(match) for match in matches if os.path.isfile(match)]
+        if files:
+            return files
+        raise missing(text, folder)
+    path = folder / text
+    if path.is_file():
+        return [path]
+    raise missing(text, folder)
+
+
+def missing(text: str, folder: Path) -> Problem:
+    """E-DATA-MISSING for a path as it was written; `nearest` is what exists and is most like it."""
+    near = _nearest_path(text, folder)
+    hint = f'The nearest that exists is "{near}".' if near else "No file there is named alike."
+    return problem(
+        "E-DATA-MISSING",
+        f'no file matches "{text}"',
+        hint=f"{hint} Paths are relative to the run file.",
+        path=text,
+        nearest=near,
+    )
+
+
+def _nearest_path(text: str, folder: Path) -> str | None:
+    """The path with each part that does not exist replaced by its nearest neighbour."""
+    done = Path(text).anchor
+    for part in Path(text).parts[1 if done else 0 :]:
+        here = folder / done
+        names = sorted(os.listdir(here)) if here.is_dir() else []
+        chosen = part if part in names or part == ".." else nearest(part, names)
+        if chosen is None:
+            return _same_name(text, folder)
+        done = os.path.join(done, chosen)
+    return done.replace(os.sep, "/") or None
+
+
+def _same_name(text: str, folder: Path) -> str | None:
+    """A file of the wanted name one level below the folder, where it is often looked for."""
+    name = Path(text).name
+    for where in sorted(folder.glob("*/")) if folder.is_dir() else ():
+        if (where / name).is_file():
+            return f"{where.name}/{name}"
+    return name if (folder / name).is_file() else None
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The file's bytes, unpacked where its name ends in .gz."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")  # type: ignore[return-value]
+    return open(path, "rb")
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """SHA-256 over the contents of all files, in order."""
+    whole = hashlib.sha256()
+    for path in paths:
+        with open(path, "rb") as file:
+            while chunk := file.read(1 << 20):
+                whole.update(chunk)
+    return "sha256:" + whole.hexdigest()

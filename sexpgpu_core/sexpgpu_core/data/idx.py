@@ -1,0 +1,77 @@
+"""MNIST's idx files, .gz too, to a table. Format: LeCun's page of MNIST, "the IDX file format"."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..diagnostics import Problem, problem
+from ..experiment.protocols import Header, Options
+from . import files
+from .arrays import ArrayTable, Facts, joined, named_files, table_header
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_DTYPES = {8: "u8", 9: "i8", 11: "i16", 12: "i32", 13: "f32", 14: "f64"}
+_FIELDS = ("image", "label")
+
+
+def header(options: Options) -> Header:
+    """Fields of `(idx :image PATH :label PATH)`, from the first bytes of each file."""
+    found = {
+        name: joined(name, [_facts(path) for path in paths])
+        for name, paths in named_files(options, _FIELDS).items()
+    }
+    counts = {name: shape[0] for name, (_, shape) in found.items()}
+    if len(set(counts.values())) > 1:
+        told = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise problem("E-DATA-FORMAT", f"fields have unlike numbers of examples: {told}", **counts)
+    return table_header(found)
+
+
+def _facts(path: Path) -> Facts:
+    try:
+        with files.open_bytes(path) as file:
+            start = file.read(4)
+            if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _DTYPES:
+                raise _malformed(path, "it does not begin with an idx header")
+            sizes = file.read(4 * start[3])
+            return _DTYPES[start[2]], struct.unpack(f">{start[3]}I", sizes)
+    except (OSError, EOFError, zlib.error, struct.error) as wrong:
+        raise _malformed(path, str(wrong)) from wrong
+
+
+def _malformed(path: Path, why: str) -> Problem:
+    return problem("E-DATA-FORMAT", f"{path.name} is no idx file: {why}", file_read=path.name)
+
+
+class IdxTable(ArrayTable):
+    """The files' arrays, in memory."""
+
+    def __init__(self, options: Options) -> None:
+        import numpy as np
+
+        found = named_files(options, _FIELDS)
+        self.paths = tuple(path for paths in found.values() for path in paths)
+        arrays = {name: np.concatenate([_read(p) for p in ps]) for name, ps in found.items()}
+        super().__init__(arrays, header(options))
+
+
+def _read(path: Path) -> np.ndarray:
+    import numpy as np
+
+    dtype, shape = _facts(path)
+    try:
+        with files.open_bytes(path) as file:
+            data = file.read()
+    except (OSError, EOFError, zlib.error) as wrong:
+        raise _malformed(path, str(wrong)) from wrong
+    code = f">{dtype[0]}{int(dtype[1:]) // 8}"
+    body = data[4 + 4 * len(shape) :]
+    wanted = int(np.prod(shape)) * np.dtype(code).itemsize
+    if len(body) != wanted:
+        raise _malformed(path, f"it holds {len(body)} bytes of data where its header says {wanted}")
+    return np.frombuffer(body, code).reshape(shape).astype(np.dtype(code).newbyteorder("="))

@@ -1,0 +1,154 @@
+"""The kinds of source that core brings, as rows of texts. What reads them is a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from ..diagnostics import nearest, problem
+
+
+class SourceOption(NamedTuple):
+    """One keyword of a kind. `type`: a Lisp type; `default`: Lisp text, or None where required.
+
+    The name `*` admits any keyword (a field's name with its file)."""
+
+    name: str
+    type: str
+    default: str | None = None
+    doc: str = ""
+
+
+class SourceKind(NamedTuple):
+    """`header`: Options -> Header, without NumPy; `load`: Options -> Reader or StreamReader."""
+
+    kind: str
+    shape: str  # table, stream
+    doc: str
+    options: tuple[SourceOption, ...]
+    header: str
+    load: str
+    needs: tuple[str, ...] = ()
+    remote: bool = False
+
+
+_HERE = "sexpgpu_core.data."
+_TOKENIZER = SourceOption(
+    "tokenizer", "(member :bytes :chars)", ":bytes", "bytes, or the distinct characters in order"
+)
+_FILES = SourceOption("*", "(or string list)", "nil", "a field's name with its file, files or glob")
+
+SOURCES: tuple[SourceKind, ...] = (
+    SourceKind(
+        "text-files",
+        "stream",
+        "Text of the files that paths or globs name, in that order; field tokens (i32).",
+        (_TOKENIZER,),
+        _HERE + "text:files_header",
+        _HERE + "text:FileText",
+    ),
+    SourceKind(
+        "python-stdlib",
+        "stream",
+        "The text of the standard library's own modules, sorted by path; field tokens (i32).",
+        (_TOKENIZER, SourceOption("limit", "(integer 1)", "nil", "bytes at most")),
+        _HERE + "text:stdlib_header",
+        _HERE + "text:StdlibText",
+    ),
+    SourceKind(
+        "idx",
+        "table",
+        "MNIST's format, .gz too: :image PATH :label PATH, a keyword names its field.",
+        (_FILES,),
+        _HERE + "idx:header",
+        _HERE + "idx:IdxTable",
+    ),
+    SourceKind(
+        "digits",
+        "table",
+        "scikit-learn's 1,797 handwritten digits: image f32 (64) from 0 to 16, label i32.",
+        (),
+        _HERE + "digits:header",
+        _HERE + "digits:Digits",
+        ("sexpgpu[digits]",),
+    ),
+    SourceKind(
+        "npz",
+        "table",
+        "The arrays of a NumPy .npz file; axis 0 counts examples.",
+        (),
+        _HERE + "arrays:npz_header",
+        _HERE + "arrays:NpzTable",
+    ),
+    SourceKind(
+        "npy",
+        "table",
+        "NumPy .npy files, :image PATH :label PATH; without a keyword the field is x.",
+        (_FILES,),
+        _HERE + "arrays:npy_header",
+        _HERE + "arrays:NpyTable",
+    ),
+    SourceKind(
+        "none",
+        "table",
+        "No fields: the data is drawn in prepare. :examples n makes an epoch.",
+        (SourceOption("examples", "(integer 1)", "nil", "examples of an epoch"),),
+        _HERE + "nothing:header",
+        _HERE + "nothing:Nothing",
+    ),
+)
+
+
+def by_name(rows: Iterable[Any]) -> dict[str, Any]:
+    """Rows of kinds (core's and plug-ins') by their names."""
+    return {row.kind: row for row in rows}
+
+
+def resolve(reference: str) -> Any:
+    """The object that `module:attribute` names, imported now."""
+    module, _, attribute = reference.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def complete(row: Any, arguments: tuple[Any, ...], given: Mapping[str, Any], base: str) -> Any:
+    """A source's options: what was given, defaults for the rest, `arguments` and `base`.
+
+    Raises E-OPTION for a keyword that the kind does not take or that it misses.
+    """
+    known = {option.name: option for option in row.options}
+    options: dict[str, Any] = {"arguments": arguments, "base": base}
+    for option in row.options:
+        if option.name != "*" and option.default is not None:
+            options[option.name] = _datum(option.default)
+    for written, value in given.items():
+        name = written.lstrip(":").lower()
+        if name not in known and "*" not in known:
+            raise _unknown(row, name, known)
+        options[name] = value
+    missing = [n for n, o in known.items() if n != "*" and o.default is None and n not in options]
+    if missing:
+        raise problem("E-OPTION", f"({row.kind} ...) needs :{missing[0]}", kind=row.kind)
+    return options
+
+
+def _unknown(row: Any, name: str, known: Mapping[str, Any]) -> Exception:
+    near = nearest(name, known)
+    hint = f"Did you mean :{near}?" if near else _takes(row, known)
+    return problem("E-OPTION", f"({row.kind} ...) has no option :{name}", hint=hint, option=name)
+
+
+def _takes(row: Any, known: Mapping[str, Any]) -> str:
+    names = " ".join(f":{name}" for name in known)
+    return f"{row.kind} takes {names}" if names else f"{row.kind} takes no options"
+
+
+def _datum(text: str) -> Any:
+    if text.lower() == "nil":
+        return None
+    if text.startswith('"'):
+        return text[1:-1]
+    try:
+        return int(text)
+    except ValueError:
+        return text

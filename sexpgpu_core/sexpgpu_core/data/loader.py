@@ -1,0 +1,264 @@
+"""A declared loader to batches. `batch(stage, number)` is a pure function; facts need no NumPy."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import (
+    Change,
+    Diagnostic,
+    Edit,
+    Problem,
+    diagnostic,
+    nearest,
+    problem,
+)
+from ..experiment.declarations import LoaderDeclaration, SourceDeclaration
+from ..experiment.protocols import Header
+from ..ir.types import Type
+from ..spans import Span
+from . import kinds
+from .files import fingerprint
+from .stage import Stage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Loader:
+    """One `defloader`: its stages' facts at check, their batches in a run.
+
+    `base`: the folder of the run file. `sources`: rows of kinds (data.kinds.SourceKind or a
+    plug-in's SourceEntry); core's by default.
+    """
+
+    def __init__(
+        self,
+        declaration: LoaderDeclaration,
+        base: str | Path,
+        seed: int = 0,
+        sources: Iterable[Any] = kinds.SOURCES,
+    ) -> None:
+        self.declaration = declaration
+        self.name = declaration.name
+        self.seed = seed
+        self._base = str(base)
+        self._kinds = kinds.by_name(sources)
+        self._headers: dict[int, Header] = {}
+        self._readers: dict[int, Any] = {}
+        self._stages: dict[str, Stage] = {}
+        self._lock = threading.Lock()
+
+    # -- facts, without NumPy
+
+    def header(self, stage: str | None = None) -> Header:
+        """What the source's header says. Raises Problem, placed at the source's form."""
+        return self._header(self._source(stage))
+
+    def fields(self, stage: str) -> dict[str, Type]:
+        """Type of one example of each field: no batch axis (with `(whole)` there is none)."""
+        return self._stage(stage).fields()
+
+    def examples(self, stage: str) -> int | None:
+        """N of the stage; None where `(none)` does not bound it."""
+        return self._stage(stage).examples
+
+    def rows(self, stage: str) -> int:
+        """B, the rows of a batch. Raises E-OPTION where neither loader nor stage says `batch`."""
+        return self._stage(stage).rows
+
+    def batches(self, stage: str) -> int | None:
+        """Batches of an epoch in training, floor(N/B). Raises E-DATA-SMALL where it is 0."""
+        return self._stage(stage).batches()
+
+    def evaluation_rows(self, stage: str, limit: int | None = None) -> tuple[int, int]:
+        """Batches of B rows in a pass, and rows of its last short batch (0: none).
+
+        `limit` is the pass's `:batches`.
+        """
+        n = self.examples(stage) or 0
+        whole, rest = divmod(n, self.rows(stage))
+        if limit is not None and whole >= limit:
+            return limit, 0
+        return whole, rest
+
+    @property
+    def vocab(self) -> int | None:
+        """Size of the vocabulary of a stream, if its header knows it."""
+        return self.header().get("vocab")
+
+    def info(self, key: str, stage: str | None = None) -> Any:
+        """`(loader-info text :vocab)`: an answer of the header; `:examples` of the source."""
+        header = self.header(stage)
+        name = key.lstrip(":").lower()
+        answers = {k: v for k, v in header.items() if k not in ("fields", "arrays")}
+        answers["examples"] = header.get("count")
+        if answers.get(name) is None:
+            near = nearest(name, answers)
+            hint = f"Did you mean :{near}?" if near else None
+            raise problem("E-FIELD", f"loader {self.name} has no :{name}", hint=hint)
+        return answers[name]
+
+    def check(self, training: Sequence[str] = ()) -> list[Diagnostic]:
+        """Warnings about overlapping stages, W-STAGE-OVERLAP where both train.
+
+        `training`: the stages that train. Raises Problem as the facts do.
+        """
+        found = []
+        names = list(self.declaration.stages)
+        for i, one in enumerate(names):
+            for two in names[i + 1 :]:
+                shared = self._stage(one).shared(self._stage(two))
+                if shared:
+                    both = one in training and two in training
+                    found.append(self._overlap(one, two, shared, both))
+        return found
+
+    def _overlap(self, one: str, two: str, shared: int, both: bool) -> Diagnostic:
+        return diagnostic(
+            "W-STAGE-OVERLAP" if both else "W-SPLIT-OVERLAP",
+            f"stages :{one} and :{two} share {shared:,} examples or tokens",
+            span=self.declaration.stages[two].span or self.declaration.span,
+            stages=(one, two),
+            shared=shared,
+        )
+
+    # -- data
+
+    def batch(
+        self, stage: str, number: int, names: Iterable[str] | None = None
+    ) -> dict[str, np.ndarray]:
+        """The stage's batch `number` (0 based, over all epochs) in training order: fields (B ...).
+
+        `names`: the fields wanted, all by default. Raises E-DATA-SMALL, E-DATA-FORMAT, ...
+        """
+        made: dict[str, np.ndarray] = self._located(
+            lambda: self._stage(stage).batch(number, names), stage
+        )
+        return made
+
+    def epoch(self, stage: str, number: int) -> tuple[int, float]:
+        """Epochs begun and ended before batch `number`, and the share of this one's batches."""
+        per = self.batches(stage)
+        if per is None:
+            return 0, 0.0
+        epoch, inside = divmod(number, per)
+        return epoch, inside / per
+
+    def evaluation(
+        self, stage: str, limit: int | None = None, names: Iterable[str] | None = None
+    ) -> Iterator[dict[str, np.ndarray]]:
+        """Every example of a stage once, in its own order (sequential by default).
+
+        The last batch may have fewer rows; nothing is padded. `limit`: batches at most.
+        """
+        whole, rest = self.evaluation_rows(stage, limit)
+        chosen = None if names is None else tuple(names)
+        here = self._stage(stage)
+        for number in range(whole + (rest > 0)):
+            yield self._located(lambda n=number: here.evaluation(n, chosen), stage)  # type: ignore[misc]
+
+    def reader(self, stage: str | None = None) -> Any:
+        """The source's Reader or StreamReader, loaded once; safe from several threads."""
+        source = self._source(stage)
+        with self._lock:
+            if id(source) not in self._readers:
+                row = self._row(source)
+                options = self._options(row, source)
+                self._readers[id(source)] = kinds.resolve(row.load)(options)
+            return self._readers[id(source)]
+
+    def identity(self) -> dict[str, Any]:
+        """An entry of the manifest's `data`: source, fingerprint of contents, examples, files."""
+        source = self.declaration.source
+        reader, header = self.reader(), self.header()
+        paths = tuple(getattr(reader, "paths", ()))
+        count = header.get("count") or header.get("tokens")
+        told = " ".join(str(argument) for argument in source.arguments)
+        return {
+            "loader": self.name,
+            "source": told or source.kind,
+            "fingerprint": fingerprint(paths) if paths else f"kind:{source.kind}",
+            **({"examples": count} if count is not None else {}),
+            "bytes": sum(path.stat().st_size for path in paths),
+            "files": len(paths),
+        }
+
+    # -- inside
+
+    def _stage(self, name: str) -> Stage:
+        name = name.lstrip(":").lower()
+        if name not in self.declaration.stages:
+            near = nearest(name, self.declaration.stages)
+            known = " ".join(f":{stage}" for stage in self.declaration.stages)
+            hint = f"Did you mean :{near}?" if near else f"It has {known}."
+            raise problem("E-LOADER-STAGE", f"{self.name} has no stage :{name}", hint=hint)
+        if name not in self._stages:
+            made = self._located(lambda: self._new_stage(name), name)
+            self._stages[name] = made
+        return self._stages[name]
+
+    def _new_stage(self, name: str) -> Stage:
+        source = self._source(name)
+        return Stage(
+            self.declaration,
+            self.declaration.stages[name],
+            self._row(source).shape,
+            self.header(name),
+            self.seed,
+            lambda: self.reader(name),
+        )
+
+    def _source(self, stage: str | None) -> SourceDeclaration:
+        own = self.declaration.stages.get(stage.lstrip(":").lower()) if stage else None
+        return (own.source if own else None) or self.declaration.source
+
+    def _row(self, source: SourceDeclaration) -> Any:
+        row = self._kinds.get(source.kind)
+        if row is None:
+            near = nearest(source.kind, self._kinds)
+            hint = f"Did you mean {near}?" if near else None
+            message = f"no distribution offers the source kind {source.kind}"
+            raise problem("E-SOURCE-UNKNOWN", message, hint=hint, span=source.span)
+        return row
+
+    def _options(self, row: Any, source: SourceDeclaration) -> Any:
+        return kinds.complete(row, source.arguments, source.options, self._base)
+
+    def _header(self, source: SourceDeclaration) -> Header:
+        if id(source) not in self._headers:
+            row = self._row(source)
+            made = self._placed(
+                lambda: kinds.resolve(row.header)(self._options(row, source)), source
+            )
+            self._headers[id(source)] = made
+        return self._headers[id(source)]
+
+    def _located(self, work: Any, stage: str) -> Any:
+        return self._placed(work, self._source(stage))
+
+    def _placed(self, work: Any, source: SourceDeclaration) -> Any:
+        """Run; a Problem gets the source's span, and a missing path an edit to the nearest one."""
+        try:
+            return work()
+        except Problem as raised:
+            raised.locate(source.span or self.declaration.span)
+            _offer_nearest(raised)
+            raise
+
+
+def _offer_nearest(raised: Problem) -> None:
+    found = raised.diagnostic
+    near, path = found.facts.get("nearest"), found.facts.get("path")
+    if found.code != "E-DATA-MISSING" or not near or found.span is None or found.edit is not None:
+        return
+    at = found.span.text.find(f'"{path}"')
+    if at < 0:
+        return
+    start = found.span.start + at
+    here = Span(found.span.source, start, start + len(str(path)) + 2)
+    edit = Edit(f'read "{near}"', (Change(here, f'"{near}"'),))
+    raised.diagnostic = found._replace(span=here, edit=edit)

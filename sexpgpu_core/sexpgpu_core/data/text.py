@@ -1,0 +1,157 @@
+"""Text to a stream of tokens: bytes, or the distinct characters of the whole text in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..diagnostics import problem
+from ..experiment.protocols import Header, Options
+from . import files
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SKIPPED = frozenset(
+    ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
+)
+
+
+def files_header(options: Options) -> Header:
+    """Tokens and vocabulary of `(text-files PATH ... [:tokenizer :chars])`."""
+    return _header(_written(options), None, options)
+
+
+def stdlib_header(options: Options) -> Header:
+    """Tokens and vocabulary of `(python-stdlib [:limit bytes])`."""
+    return _header(_stdlib(options), options.get("limit"), options)
+
+
+def _written(options: Options) -> tuple[Path, ...]:
+    arguments = options["arguments"]
+    if not arguments:
+        raise problem("E-OPTION", "(text-files ...) needs a path", kind="text-files")
+    return tuple(files.paths_of(arguments, options["base"]))
+
+
+def _stdlib(options: Options) -> tuple[Path, ...]:
+    """Modules in order of path; with a limit only as many as it takes."""
+    root = os.path.dirname(os.__file__)
+    limit, total, chosen = options.get("limit"), 0, []
+    for path, size in _modules(root):
+        if limit is not None and total >= limit:
+            break
+        chosen.append(Path(path))
+        total += size
+    return tuple(chosen)
+
+
+def _modules(folder: str) -> Iterator[tuple[str, int]]:
+    with os.scandir(folder) as entries:
+        ordered = sorted(entries, key=lambda entry: entry.name)
+    for entry in ordered:
+        if entry.is_dir() and entry.name not in _SKIPPED:
+            yield from _modules(entry.path)
+        elif entry.name.endswith(".py") and entry.is_file():
+            yield entry.path, entry.stat().st_size
+
+
+def _header(paths: tuple[Path, ...], limit: int | None, options: Options) -> Header:
+    fields = {"tokens": ("i32", ())}
+    if not _is_chars(options):
+        size = sum(path.stat().st_size for path in paths)
+        return {
+            "tokens": size if limit is None else min(size, limit),
+            "fields": fields,
+            "vocab": 256,
+        }
+    length, characters = _characters(_stamp(paths), limit)
+    return {"tokens": length, "fields": fields, "vocab": len(characters)}
+
+
+def _is_chars(options: Options) -> bool:
+    tokenizer = options.get("tokenizer") or ":bytes"
+    if tokenizer not in (":bytes", ":chars"):
+        raise problem(
+            "E-OPTION-VALUE",
+            f":tokenizer is :bytes or :chars, not {tokenizer}",
+            option="tokenizer",
+        )
+    return bool(tokenizer == ":chars")
+
+
+def _stamp(paths: tuple[Path, ...]) -> tuple[tuple[str, int, int], ...]:
+    """What a cached scan depends on: path, size, time of change."""
+    stats = [(path, path.stat()) for path in paths]
+    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
+
+
+@lru_cache(maxsize=8)
+def _characters(stamp: tuple[tuple[str, int, int], ...], limit: int | None) -> tuple[int, str]:
+    text = _decode(_read(tuple(Path(path) for path, _, _ in stamp), limit))
+    return len(text), "".join(sorted(set(text)))
+
+
+def _read(paths: tuple[Path, ...], limit: int | None) -> bytes:
+    data = b"".join(path.read_bytes() for path in paths)
+    return data if limit is None else data[:limit]
+
+
+def _decode(data: bytes) -> str:
+    # a limit may cut a character, and a text may hold stray bytes: U+FFFD then stands for them
+    return data.decode("utf-8", errors="replace")
+
+
+class FileText:
+    """Tokens of `text-files`; u8, u16 or u32 in memory, i32 in batches."""
+
+    def __init__(self, options: Options) -> None:
+        self._load(_written(options), None, options)
+
+    def _load(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
+        import numpy as np
+
+        self.paths = paths
+        data = _read(paths, limit)
+        if not _is_chars(options):
+            self.characters: str | None = None
+            self._tokens = np.frombuffer(data, np.uint8)
+            return
+        self.characters = _characters(_stamp(paths), limit)[1]
+        self._tokens = _ranks(_decode(data), self.characters)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def tokens(self) -> np.ndarray:
+        return self._tokens
+
+    def decode(self, tokens: np.ndarray) -> str:
+        """Text of token ids."""
+        if self.characters is None:
+            return bytes(int(t) for t in tokens).decode("utf-8", errors="replace")
+        return "".join(self.characters[int(t)] for t in tokens)
+
+
+class StdlibText(FileText):
+    """Tokens of `python-stdlib`."""
+
+    def __init__(self, options: Options) -> None:
+        self._load(_stdlib(options), options.get("limit"), options)
+
+
+def _ranks(text: str, characters: str) -> np.ndarray:
+    """Each character's rank among the sorted distinct ones, through a table over code points."""
+    import numpy as np
+
+    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    if not characters:
+        return points.astype(np.uint8)
+    known = np.frombuffer(characters.encode("utf-32-le"), np.uint32)
+    small = np.uint8 if len(known) <= 256 else np.uint16 if len(known) <= 65536 else np.uint32
+    table = np.zeros(int(known[-1]) + 1, small)
+    table[known] = np.arange(len(known))
+    return table[points]
