@@ -1,0 +1,106 @@
+"""Divisors, parsing and random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..definitions import builtin, core_symbol
+from ..faults import bad_argument, bad_number_text, wrong_type
+from ..random_state import RandomState
+from ..values import NIL, MultipleValues, String, T, Value
+from .bounds import bounds
+
+
+def _integers(name: str, values: tuple[Any, ...]) -> tuple[int, ...]:
+    for x in values:
+        if x.__class__ is not int:
+            raise wrong_type(name, x, "an integer")
+    return values
+
+
+@builtin("gcd", "(&rest integers)")
+def greatest_common_divisor(*integers: Any) -> Value:
+    """The greatest common divisor; 0 of none."""
+    return math.gcd(*_integers("gcd", integers))
+
+
+@builtin("lcm", "(&rest integers)")
+def least_common_multiple(*integers: Any) -> Value:
+    """The least common multiple; 1 of none."""
+    result = 1
+    for x in _integers("lcm", integers):
+        result = abs(result * x) // (math.gcd(result, x) or 1)
+    return result
+
+
+_DIGITS = {c: i for i, c in enumerate("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")}
+_SPACES = " \t\n\f\r\v"
+
+
+@builtin("parse-integer", "(string &key (start 0) end (radix 10) junk-allowed)")
+def parse_integer(
+    string: Any, *, start: Any = 0, end: Any = NIL, radix: Any = 10, junk_allowed: Any = NIL
+) -> Value:
+    """The integer that a string spells, and the index where it ends."""
+    if not isinstance(string, String):
+        raise wrong_type("parse-integer", string, "a string")
+    if radix.__class__ is not int or not 2 <= radix <= 36:
+        raise wrong_type("parse-integer", radix, "a radix from 2 to 36")
+    text = string.text()
+    first, last = bounds("parse-integer", start, end, len(text))
+    while first < last and text[first] in _SPACES:
+        first += 1
+    number, stop = _scan(text, first, last, radix)
+    if number is not None and junk_allowed is NIL:
+        while stop < last and text[stop] in _SPACES:
+            stop += 1
+    if junk_allowed is NIL and (number is None or stop < last):
+        raise bad_number_text(text)
+    return MultipleValues((NIL if number is None else number, stop))
+
+
+def _scan(text: str, at: int, last: int, radix: int) -> tuple[int | None, int]:
+    """The integer at `at`, None if there is no digit, and where it stops."""
+    negative = at < last and text[at] == "-"
+    if at < last and text[at] in "+-":
+        at += 1
+    number, digits = 0, 0
+    while at < last and _DIGITS.get(text[at].upper(), 99) < radix:
+        number = number * radix + _DIGITS[text[at].upper()]
+        digits += 1
+        at += 1
+    return (-number if negative else number) if digits else None, at
+
+
+_STATE = core_symbol("*RANDOM-STATE*")
+_STATE.special = True
+_STATE.value = RandomState(0)
+
+
+@builtin("random", "(limit &optional random-state)")
+def random(limit: Any, random_state: Any = None) -> Value:
+    """A number from 0 to below the limit, of the limit's kind; drawn from the run's seed."""
+    state = _STATE.value if random_state is None else random_state
+    if not isinstance(state, RandomState):
+        raise wrong_type("random", state, "a random state")
+    if limit.__class__ is int and limit > 0:
+        return state.below(limit)
+    if limit.__class__ is float and limit > 0:
+        return state.fraction() * limit
+    raise wrong_type("random", limit, "a positive integer or float")
+
+
+@builtin("make-random-state", "(&optional state)")
+def make_random_state(state: Any = NIL) -> Value:
+    """A copy of a random state, of the current one without an argument."""
+    source = state if isinstance(state, RandomState) else _STATE.value
+    if state is not NIL and not isinstance(state, RandomState) and state is not T:
+        raise bad_argument("make-random-state", "wants a random state, nil or t")
+    return RandomState(source.seed)
+
+
+@builtin("random-state-p", "(object)")
+def random_state_p(value: Any) -> Value:
+    """Whether it is a random state."""
+    return T if isinstance(value, RandomState) else NIL

@@ -1,0 +1,29 @@
+"""Integers to digits in any base, without Python's limit on how long they may be."""
+
+from __future__ import annotations
+
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_FORMATS = {2: "b", 8: "o", 16: "X"}
+
+
+def integer_text(n: int, base: int = 10) -> str:
+    """Digits of n in a base from 2 to 36, with its sign."""
+    if n < 0:
+        return "-" + integer_text(-n, base)
+    code = _FORMATS.get(base)
+    if code:
+        return format(n, code)
+    if base == 10 and n.bit_length() < 4000:
+        return str(n)
+    return _split(n, base)
+
+
+def _split(n: int, base: int) -> str:
+    """Divide by squares of the base, largest first: the depth is the log of the length."""
+    powers = [base]
+    while powers[-1] * powers[-1] <= n:
+        powers.append(powers[-1] * powers[-1])
+    parts = [n]
+    for power in reversed(powers):
+        parts = [digit for part in parts for digit in divmod(part, power)]
+    return "".join(DIGITS[d] for d in parts).lstrip("0") or "0"

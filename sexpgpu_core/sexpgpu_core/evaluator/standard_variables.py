@@ -1,0 +1,44 @@
+"""The standard's variables that builtins read, with the values they start with in every file."""
+
+from __future__ import annotations
+
+from .definitions import core_symbol
+from .values import NIL, Symbol, T, Value, keyword
+
+STARTING: dict[str, Value] = {
+    "*PRINT-CASE*": keyword("DOWNCASE"),
+    "*PRINT-BASE*": 10,
+    "*PRINT-RADIX*": NIL,
+    "*PRINT-ESCAPE*": T,
+    "*PRINT-READABLY*": NIL,
+    "*PRINT-LENGTH*": NIL,
+    "*PRINT-LEVEL*": NIL,
+    "*PRINT-CIRCLE*": NIL,
+    "*PRINT-ARRAY*": T,
+    "*PRINT-GENSYM*": T,
+    "*PRINT-PRETTY*": NIL,
+    "*PRINT-LINES*": NIL,
+    "*PRINT-MISER-WIDTH*": NIL,
+    "*PRINT-RIGHT-MARGIN*": NIL,
+    "*READ-BASE*": 10,
+    "*GENSYM-COUNTER*": 1,
+    "*STANDARD-OUTPUT*": T,
+    "*ERROR-OUTPUT*": T,
+    "*TRACE-OUTPUT*": T,
+}
+
+
+def _declare(name: str) -> Symbol:
+    symbol = core_symbol(name)
+    symbol.special = True
+    symbol.value = STARTING[name]
+    return symbol
+
+
+VARIABLES: dict[str, Symbol] = {name: _declare(name) for name in STARTING}
+
+
+def start_variables() -> None:
+    """Give every variable its starting value: a file never sees what another file set."""
+    for name, value in STARTING.items():
+        VARIABLES[name].value = value
