@@ -1,1 +1,1 @@
-"""sexpgpu_cli."""
+"""The sexpgpu program: verbs that answer in text or JSON over `sexpgpu_core.api`."""

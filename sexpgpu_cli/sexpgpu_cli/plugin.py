@@ -1,3 +1,68 @@
-"""What sexpgpu-cli adds, as rows. Nothing here imports what does the work."""
+"""What sexpgpu-cli adds, as rows: the standard verbs, pages and templates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sexpgpu_core import entries as e
+from sexpgpu_core.hookspecs import hookimpl
 
 SEXPGPU_API = 1
+
+VERBS = (
+    ("check", "write", "Say all that is wrong with files, without training.", "check"),
+    ("new", "write", "Start a run file from a template.", "new"),
+    ("eval", "write", "Evaluate a form in a file's environment.", "eval"),
+    ("ir", "write", "Print a file's graph as text.", "ir"),
+    ("run", "run", "Train.", "status"),
+    ("doctor", "machine", "Say whether a run can start here.", "doctor"),
+    ("plugins", "machine", "List what is installed and what each distribution adds.", "plugins"),
+    ("explain", "learn", "Say what an error or warning code means.", "code"),
+    ("docs", "learn", "Print a page of the documentation.", "docs"),
+    ("completion", "learn", "Print the completion script of a shell.", "completion"),
+)
+"""Name, group, summary, JSON document."""
+
+PAGES = (
+    ("index", "SexpGPU"),
+    ("install", "Install"),
+    ("quickstart", "Quickstart"),
+    ("how-it-works", "How it works"),
+    ("run-file", "The run file"),
+    ("cli", "The command line"),
+    ("check", "check"),
+    ("run", "run"),
+    ("events", "Events"),
+    ("status", "Status"),
+    ("checkpoints", "Checkpoints"),
+    ("plugins", "Plug-ins"),
+    ("errors", "Errors and warnings"),
+    ("glossary", "Glossary"),
+)
+
+TEMPLATES = (
+    ("chars", "A small GPT over characters."),
+    ("digits", "An MLP on scikit-learn's handwritten digits."),
+    ("mnist", "A convolutional network on MNIST."),
+)
+
+
+@hookimpl
+def sexpgpu_verbs() -> Iterator[e.VerbEntry]:
+    for name, group, summary, document in VERBS:
+        load = f"sexpgpu_cli.verbs.{name}:{name.replace('eval', 'evaluate')}"
+        yield e.VerbEntry(name=name, group=group, summary=summary, load=load, documents=(document,))
+
+
+@hookimpl
+def sexpgpu_docs() -> Iterator[e.DocEntry]:
+    for topic, title in PAGES:
+        yield e.DocEntry(topic=topic, title=title, package="sexpgpu_cli", path=f"pages/{topic}.md")
+
+
+@hookimpl
+def sexpgpu_templates() -> Iterator[e.TemplateEntry]:
+    for name, doc in TEMPLATES:
+        yield e.TemplateEntry(
+            name=name, doc=doc, package="sexpgpu_cli", path=f"templates/{name}.lisp"
+        )

@@ -1,0 +1,5 @@
+"""`python -m sexpgpu_cli`: the program without its script."""
+
+from .main import main
+
+main()

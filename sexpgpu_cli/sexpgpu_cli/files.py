@@ -1,0 +1,40 @@
+"""Files named on the command line to sources; a wrong name says the nearest."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from sexpgpu_core.diagnostics import nearest, problem
+from sexpgpu_core.spans import Source
+
+
+def read(name: str, stdin_name: str | None = None) -> Source:
+    """The text of a file, or of standard input for `-`."""
+    if name == "-":
+        return Source(stdin_name or "-", decode(sys.stdin.buffer.read(), "-"))
+    try:
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise _unreadable(name, error) from error
+    return Source(name, decode(data, name))
+
+
+def decode(data: bytes, name: str) -> str:
+    """UTF-8 to text, with `\\n` for every end of line."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte {data[error.start]:#04x} at offset {error.start}, line {line}"
+        raise problem("E-READ-ENCODING", message, file=name) from error
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def _unreadable(name: str, error: OSError) -> Exception:
+    path = Path(name)
+    known = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = nearest(path.name, known)
+    hint = f"did you mean {path.with_name(near)}?" if near else "sexpgpu new FILE makes one"
+    reason = (error.strerror or str(error)).lower()
+    return problem("E-USAGE-FILE", f"{name}: {reason}", hint=hint, file=name)

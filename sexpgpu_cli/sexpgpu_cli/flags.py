@@ -1,0 +1,80 @@
+"""Flags that verbs share, and the decorator that makes a function a verb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from .answer import Answer
+from .invocation import Invocation, split_set
+
+COMMON = ("json", "quiet", "limit", "color", "deny", "allow")
+
+_COMMON_OPTIONS = (
+    click.option("--json", is_flag=True, help="One JSON document on stdout, on every exit."),
+    click.option("-q", "--quiet", is_flag=True, help="Nothing on stderr but errors."),
+    click.option("--limit", type=click.IntRange(0), default=20, help="Entries of a list; 0: all."),
+    click.option("--runs", metavar="DIR", help="Where runs are."),
+    click.option("--config", metavar="FILE", help="Instead of the nearest sexpgpu.toml."),
+    click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto"),
+    click.option("--deny", multiple=True, metavar="CODE|warnings", help="Warnings that fail."),
+    click.option("--allow", multiple=True, metavar="CODE", help="Warnings that are not shown."),
+)
+
+_SELECT_OPTIONS = (
+    click.option("--variant", metavar="NAME", help="A variant of the file."),
+    click.option("-s", "--set", "sets", multiple=True, metavar="KNOB=VALUE", help="Set a knob."),
+    click.option("--steps", type=click.IntRange(1), help="Instead of defrun's :steps."),
+    click.option("--seed", type=click.IntRange(0), help="Instead of defrun's :seed."),
+)
+SELECT = ("variant", "sets", "steps", "seed")
+
+
+def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]], click.Command]:
+    """Make a function (invocation, **its own arguments) -> Answer the verb NAME.
+
+    With `select` it also gets `selection`: {"variant", "sets", "steps", "seed"}.
+    """
+
+    def make(function: Callable[..., Answer]) -> click.Command:
+        def callback(**given: Any) -> Answer:
+            invocation = _invocation(name, given)
+            if select:
+                given["selection"] = selected({key: given.pop(key) for key in SELECT})
+            return function(invocation, **given)
+
+        callback.__doc__ = function.__doc__
+        callback.__click_params__ = list(  # type: ignore[attr-defined]
+            getattr(function, "__click_params__", ())
+        )
+        # Decorators apply from the inside out: what is applied last comes first in --help.
+        options = (*_SELECT_OPTIONS, *_COMMON_OPTIONS) if select else _COMMON_OPTIONS
+        wrapped: Any = callback
+        own = wrapped.__click_params__
+        wrapped.__click_params__ = []
+        for option in reversed(options):
+            wrapped = option(wrapped)
+        wrapped.__click_params__ = wrapped.__click_params__ + own
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+        return click.command(name, context_settings=settings)(wrapped)
+
+    return make
+
+
+def selected(given: dict[str, Any]) -> dict[str, Any]:
+    """The selection as keyword arguments of `sexpgpu_core.api`."""
+    return {**given, "sets": split_set(given["sets"])}
+
+
+def _invocation(name: str, given: dict[str, Any]) -> Invocation:
+    """Takes the common flags out of `given`. --runs and --config are in the settings already."""
+    session: Invocation = click.get_current_context().find_root().obj
+    given.pop("runs")
+    given.pop("config")
+    flags = {key: given.pop(key) for key in COMMON}
+    return session._replace(
+        verb=name,
+        **{**flags, "deny": frozenset(flags["deny"]) | frozenset(session.settings.deny)},
+    )._replace(allow=frozenset(flags["allow"]) | frozenset(session.settings.allow))

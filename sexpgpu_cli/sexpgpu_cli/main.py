@@ -1,0 +1,104 @@
+"""The entry point: arguments to one answer and one exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NoReturn
+
+from . import answer, failure
+from .answer import Answer
+from .invocation import Invocation, wants_color
+
+
+def main(argv: list[str] | None = None) -> NoReturn:
+    """Run the program and leave with its exit code."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: list[str]) -> int:
+    """The program as a function of its arguments; writes the answer, returns the exit code."""
+    try:
+        try:
+            return _answer(argv)
+        except BrokenPipeError:
+            return 0
+        except KeyboardInterrupt:
+            return _fail(argv, [], 130)
+        except Exception as error:
+            return _failed(argv, error)
+    except BrokenPipeError:
+        return 0
+
+
+def _answer(argv: list[str]) -> int:
+    import click
+
+    from sexpgpu_core import config, plugins
+    from sexpgpu_core.diagnostics import add_codes
+
+    from .program import Program
+
+    settings = config.settings(config=flag(argv, "--config"), runs=flag(argv, "--runs"))
+    registry = plugins.installed(settings)
+    add_codes(registry.codes())
+    session = Invocation("", settings, registry)
+    try:
+        given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
+    except click.exceptions.Exit as left:
+        return left.exit_code
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    if not isinstance(given, Answer):
+        return given if isinstance(given, int) else 0
+    if given.document and asks_json(argv):
+        answer.write(answer.dumps(given.document))
+    elif given.text:
+        answer.write(given.text)
+    return given.exit
+
+
+def _failed(argv: list[str], error: Exception) -> int:
+    found = failure.diagnosed(error)
+    if found is not None:
+        return _fail(argv, found, failure.exit_of(found) or 1)
+    from sexpgpu_core.config import cache_folder
+
+    diagnostic, report = failure.internal(error, argv, cache_folder(os.environ))
+    return _fail(argv, [diagnostic], 70, report)
+
+
+def _fail(argv: list[str], found: list[Any], code: int, report: str | None = None) -> int:
+    """Document `error`, or the diagnostics on stderr."""
+    if asks_json(argv):
+        from sexpgpu_core.diagnostics.render_json import diagnostic_json
+
+        verb = next((word for word in argv if not word.startswith("-")), "")
+        listed = [diagnostic_json(d) for d in found]
+        told = answer.document("error", verb=verb, exit=code, diagnostics=listed)
+        answer.write(answer.dumps({**told, "report": report} if report else told))
+        return code
+    from sexpgpu_core.diagnostics.render_text import render_all
+
+    color = wants_color(flag(argv, "--color") or "auto", sys.stderr)
+    if found:
+        sys.stderr.write(render_all(found, color=color) + "\n")
+    return code
+
+
+def flag(argv: list[str], name: str) -> str | None:
+    """The value of a flag that is needed before the verb's own parser is known."""
+    for at, word in enumerate(argv):
+        if word == "--":
+            return None
+        if word == name and at + 1 < len(argv):
+            return argv[at + 1]
+        if word.startswith(name + "="):
+            return word[len(name) + 1 :]
+    return None
+
+
+def asks_json(argv: list[str]) -> bool:
+    """Whether the answer is to be JSON, even where the arguments do not parse."""
+    before = argv[: argv.index("--")] if "--" in argv else argv
+    return "--json" in before or flag(argv, "--format") == "json"

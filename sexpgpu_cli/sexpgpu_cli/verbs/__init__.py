@@ -1,0 +1,1 @@
+"""One verb a file; each is imported when it is called."""

@@ -1,0 +1,151 @@
+"""`check FILE...`: all that can be known without training."""
+
+from __future__ import annotations
+
+import gc
+import time
+from hashlib import sha256
+from typing import Any
+
+import click
+
+from sexpgpu_core.diagnostics import Diagnostic, Problem
+from sexpgpu_core.diagnostics.render_json import diagnostic_json
+from sexpgpu_core.diagnostics.render_text import counts, render_all
+
+from .. import files, units
+from ..answer import Answer, cut, document
+from ..flags import verb
+from ..invocation import Invocation, selection_flags
+
+
+@verb("check", select=True)
+@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.option("--device", metavar="NAME", help="Check for a device by what its row says.")
+@click.option("--stdin-name", metavar="PATH", help="What - is called in diagnostics.")
+def check(
+    invocation: Invocation,
+    names: tuple[str, ...],
+    selection: dict[str, Any],
+    device: str | None,
+    stdin_name: str | None,
+) -> Answer:
+    """Check files: every diagnostic, then a summary. Exit 1 if a file has an error."""
+    gc.disable()  # a check lives for a moment; collections were a tenth of it
+    gc.freeze()
+    start = time.perf_counter()
+    checked = [_check(invocation, name, selection, device, stdin_name) for name in names]
+    code = max(found["exit"] for found in checked)
+    listed = [d for found in checked for d in found["diagnostics"]]
+    told = document(
+        "check",
+        exit=code,
+        elapsed=round(time.perf_counter() - start, 4),
+        counts={
+            "error": sum(d.is_error for d in listed),
+            "warning": sum(not d.is_error for d in listed),
+            "fixable": sum(d.edit is not None for d in listed),
+        },
+        files=[_file(found, invocation.limit) for found in checked],
+    )
+    again = f"sexpgpu check {' '.join(names)}{selection_flags(selection)} --limit 0"
+    left = sum(max(0, len(f["diagnostics"]) - invocation.limit) for f in checked)
+    if left and invocation.limit:
+        told.update(omitted={"diagnostics": left}, more=again)
+    return Answer(told, _text(invocation, checked, again), code)
+
+
+def _check(
+    invocation: Invocation,
+    name: str,
+    selection: dict[str, Any],
+    device: str | None,
+    stdin_name: str | None,
+) -> dict[str, Any]:
+    """One file's report with what the document adds to it."""
+    from sexpgpu_core import api
+
+    try:
+        source = files.read(name, stdin_name)
+    except Problem as error:
+        if error.diagnostic.phase == "usage":
+            raise
+        return _unread(name, error.diagnostic)
+    report = api.check(source, device=device, **selection)
+    if report.output:
+        invocation.say(report.output.rstrip("\n"))
+    listed = invocation.judged(report.diagnostics)
+    failed = invocation.denied(listed) or not report.complete
+    return {
+        "file": name,
+        "sha256": sha256(source.text.encode()).hexdigest(),
+        "exit": int(failed),
+        "diagnostics": listed,
+        "complete": report.complete,
+        "reached": report.reached,
+        "summary": report.summary,
+        "selection": report.selection,
+        "output": report.output[:2048],
+    }
+
+
+def _unread(name: str, d: Diagnostic) -> dict[str, Any]:
+    empty = {"complete": False, "reached": "reader", "summary": None, "selection": None}
+    digest = sha256(b"").hexdigest()
+    return {"file": name, "sha256": digest, "exit": 1, "diagnostics": [d], "output": "", **empty}
+
+
+def _file(found: dict[str, Any], limit: int) -> dict[str, Any]:
+    shown, _ = cut(found["diagnostics"], limit)
+    told = {k: v for k, v in found.items() if k not in ("exit", "output", "diagnostics")}
+    told.update(ok=not found["exit"], diagnostics=[diagnostic_json(d) for d in shown])
+    return {**told, "output": found["output"]} if found["output"] else told
+
+
+def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> str:
+    import sys
+
+    color = invocation.colored(sys.stdout)
+    parts: list[str] = []
+    for found in checked:
+        listed = found["diagnostics"]
+        if listed:
+            parts.append(render_all(listed, color=color, limit=invocation.limit, more=again))
+        said = counts(listed) or "no errors"
+        stopped = "" if found["complete"] else f"; stopped after {found['reached']}: check again"
+        parts.append(f"{found['file']}: {said}{stopped}")
+        if found["summary"] is not None:
+            parts.append("\n".join(f"  {k:<11} {v}" for k, v in summary_lines(found["summary"])))
+    return "\n\n".join(parts)
+
+
+def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
+    """At most twelve lines of what a file is."""
+    parameters, memory = summary["parameters"], summary["memory"]
+    tensors = f"{parameters['count']:,} in {parameters['tensors']} tensors"
+    frozen = parameters["count"] - parameters["trainable"]
+    lines = [
+        ("experiment", summary["experiment_id"]),
+        ("knobs", str(summary["knobs"])),
+        ("parameters", tensors + (f", {frozen:,} frozen" if frozen else "")),
+        ("steps", f"{summary['steps']:,}"),
+        ("a step", f"{units.count(summary['flops_per_step'])}FLOP"),
+        ("memory", _memory(memory)),
+    ]
+    for name, of in list(summary.get("batch", {}).items())[:2]:
+        lines.append(("batch", f"{name} {of['dtype']} ({' '.join(map(str, of['shape']))})"))
+    for group in summary.get("groups", ())[:2]:
+        what = f"{group['count']:,} parameters by {group['optimizer']}"
+        lines.append(("group", f"{group['name']}: {what}"))
+    passes = " ".join(summary.get("evaluation_ids", {}))
+    if passes:
+        lines.append(("passes", passes))
+    for run in summary.get("exists", ())[:1]:
+        lines.append(("exists", f"{run['run']} ({run['state']})"))
+    return lines
+
+
+def _memory(memory: dict[str, Any]) -> str:
+    parts = ("parameters", "optimizer", "activations", "workspace")
+    known = [f"{p} {units.size(memory[p + '_bytes'])}" for p in parts if p + "_bytes" in memory]
+    return units.size(memory["peak_bytes"]) + (f" ({', '.join(known)})" if known else "")

@@ -1,0 +1,148 @@
+"""`doctor`: whether a run can start here, a line a check."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from sexpgpu_core import __version__
+
+from .. import units
+from ..answer import Answer, document
+from ..flags import verb
+from ..invocation import Invocation
+
+
+class Check(NamedTuple):
+    """`status`: ok warning failed skipped. `fix`: what to do about it."""
+
+    name: str
+    group: str
+    status: str
+    detail: str
+    fix: str | None = None
+    facts: dict[str, Any] | None = None
+    code: str | None = None
+
+
+LIBRARIES = ("numpy", "llvmlite", "numba", "safetensors", "ml_dtypes", "click", "rich", "boto3")
+NEEDED = ("numpy", "safetensors")
+
+
+@verb("doctor")
+@click.option("--device", metavar="NAME", help="Fail unless this device can be used.")
+def doctor(invocation: Invocation, device: str | None) -> Answer:
+    """Say whether a run can start here, and what to do where it cannot. Exit 4 on a failure."""
+    if device is not None:
+        invocation.registry.find("devices", device)
+    made: list[Callable[[], Iterator[Check]]] = [
+        python,
+        libraries,
+        lambda: devices(invocation, device),
+        blas,
+        lambda: folders(invocation),
+        lambda: installed(invocation),
+    ]
+    checks = [check for make in made for check in make()]
+    code = 4 if any(check.status == "failed" for check in checks) else 0
+    told = document("doctor", exit=code, checks=[_json(check) for check in checks])
+    lines = [_line(check) for check in checks]
+    return Answer(told, "\n".join(lines), code)
+
+
+def python() -> Iterator[Check]:
+    """Interpreter, machine, cores."""
+    detail = f"SexpGPU {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    yield Check("python", "python", "ok", detail)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Check("cores", "python", "ok", f"{cores} cores for this process", facts={"cores": cores})
+
+
+def libraries() -> Iterator[Check]:
+    """Versions of what the devices need."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    for name in LIBRARIES:
+        try:
+            yield Check(name, "python", "ok", version(name))
+        except PackageNotFoundError:
+            needed = name in NEEDED
+            fix = "pip install 'sexpgpu[s3]'" if name == "boto3" else "pip install 'sexpgpu[cpu]'"
+            yield Check(name, "python", "failed" if needed else "skipped", "not installed", fix)
+
+
+def devices(invocation: Invocation, wanted: str | None) -> Iterator[Check]:
+    """Every device by its probe. Only the one that was asked for can fail."""
+    for name in invocation.registry.names("devices"):
+        row = invocation.registry.get("devices", name)
+        try:
+            found = invocation.registry.load("devices", name, "probe")()
+            present, detail = bool(found["present"]), str(found.get("detail", ""))
+        except Exception as error:  # a probe must not raise; if it does, that is the finding
+            present, detail = False, f"{type(error).__name__}: {error}"
+        missing = "failed" if name == wanted else "skipped"
+        fix = f"pip install '{' '.join(row.needs)}'" if row.needs and not present else None
+        code = None if present or name != wanted else "E-DEVICE-ABSENT"
+        status = "ok" if present else missing
+        yield Check(name, "devices", status, detail or row.doc, fix, code=code)
+
+
+def blas() -> Iterator[Check]:
+    """The BLAS that NumPy brings."""
+    try:
+        import numpy
+
+        found = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    except (ImportError, KeyError, TypeError) as error:
+        yield Check(
+            "blas", "devices", "warning", f"not known: {error}", "install NumPy's own wheel"
+        )
+        return
+    yield Check("blas", "devices", "ok", f"{found.get('name')} {found.get('version')}")
+
+
+def folders(invocation: Invocation) -> Iterator[Check]:
+    """Where runs and caches go: room, and whether a file can be written."""
+    yield from _folder("runs", "disk", invocation.settings.runs, "another --runs DIR")
+    yield from _folder("cache", "cache", invocation.settings.cache, "set SEXPGPU_CACHE")
+
+
+def _folder(name: str, group: str, folder: Path, fix: str) -> Iterator[Check]:
+    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    free = shutil.disk_usage(there).free
+    status = "warning" if free < 1 << 30 else "ok"
+    detail = f"{folder}: {units.size(free)} free"
+    facts = {"free_bytes": free}
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            yield Check(name, group, status, detail, fix if status != "ok" else None, facts)
+    except OSError as error:
+        failed = "failed" if name == "runs" else "warning"
+        yield Check(name, group, failed, f"{there}: {error.strerror}", fix, facts)
+
+
+def installed(invocation: Invocation) -> Iterator[Check]:
+    """Plug-ins that do not load and names that clash."""
+    faults = invocation.registry.faults
+    for fault in faults:
+        yield Check("plugins", "plugins", "warning", fault.message, fault.hint, code=fault.code)
+    if not faults:
+        n = len(invocation.registry.distributions)
+        yield Check("plugins", "plugins", "ok", f"{n} distributions")
+
+
+def _json(check: Check) -> dict[str, Any]:
+    """`fix` is always there; other keys only when they say something."""
+    return {k: v for k, v in check._asdict().items() if v is not None or k == "fix"}
+
+
+def _line(check: Check) -> str:
+    fix = f"\n{'':<20} help: {check.fix}" if check.fix else ""
+    return f"{check.status:<8} {check.name:<11} {check.detail}{fix}"

@@ -1,0 +1,25 @@
+"""`eval FILE FORM`: a form's values in a file's environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ..answer import Answer, bounded, document
+from ..flags import verb
+from ..invocation import Invocation
+
+
+@verb("eval", select=True)
+@click.argument("file", metavar="FILE")
+@click.argument("form", metavar="FORM")
+def evaluate(invocation: Invocation, file: str, form: str, selection: dict[str, Any]) -> Answer:
+    """Evaluate FORM after FILE and print its values, one a line."""
+    from sexpgpu_core import api
+
+    values = api.evaluate(file, form, **selection)
+    told = [{"text": text, "type": type_} for text, type_ in values]
+    again = f"sexpgpu eval {file} FORM --limit 0"
+    shown = bounded("\n".join(text for text, _ in values), again, invocation.limit)
+    return Answer(document("eval", values=told), shown)

@@ -1,0 +1,45 @@
+"""`explain CODE`: the page of an error or warning code."""
+
+from __future__ import annotations
+
+import click
+
+from sexpgpu_core.diagnostics import Code, catalogue, nearest, problem
+
+from ..answer import Answer, document
+from ..flags import verb
+from ..invocation import Invocation
+
+
+@verb("explain")
+@click.argument("code", metavar="CODE")
+def explain(invocation: Invocation, code: str) -> Answer:
+    """Say what CODE means and what to do about it."""
+    return page(invocation, find(code))
+
+
+def find(code: str) -> Code:
+    """The row of a code, in any case."""
+    known = catalogue()
+    row = known.get(code.upper())
+    if row is None:
+        near = nearest(code, known)
+        hint = f"did you mean {near}?" if near else "sexpgpu docs errors lists all codes"
+        raise problem("E-USAGE-VALUE", f"no code is named {code}", hint=hint, nearest=near)
+    return row
+
+
+def page(invocation: Invocation, row: Code) -> Answer:
+    """A code's page, with the examples of the plug-in that it is from, if any."""
+    added = invocation.registry.get("codes", row.code)
+    wrong, right = (added.wrong, added.right) if added is not None else ("", "")
+    told = document("code", **row._asdict(), wrong=wrong, right=right)
+    told["edit"] = row.edit
+    lines = [f"{row.severity}[{row.code}]: {row.title}", "", row.meaning, "", f"help: {row.fix}"]
+    if wrong:
+        lines += ["", "Wrong:", f"  {wrong}", "Right:", f"  {right}"]
+    owner = invocation.registry.owner("codes", row.code)
+    if owner is not None:
+        told["distribution"] = owner
+        lines += ["", f"From {owner}."]
+    return Answer(told, "\n".join(lines))

@@ -1,0 +1,52 @@
+"""`ir FILE`: the graph as text, which parses back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sexpgpu_core.diagnostics import problem
+
+from ..answer import Answer, bounded, document
+from ..flags import verb
+from ..invocation import Invocation, selection_flags
+
+PHASES = ("traced", "differentiated", "optimized", "lowered")
+
+
+@verb("ir", select=True)
+@click.argument("file", metavar="FILE")
+@click.option("--stage", metavar="NAME", help="A training stage; default the only one.")
+@click.option("--graph", metavar="train|PASS", default="train", help="Training, or a pass.")
+@click.option("--phase", type=click.Choice(PHASES), default="optimized", show_default=True)
+@click.option("-o", "--out", metavar="PATH", help="Write it whole to a file.")
+def ir(
+    invocation: Invocation,
+    file: str,
+    selection: dict[str, Any],
+    stage: str | None,
+    graph: str,
+    phase: str,
+    out: str | None,
+) -> Answer:
+    """Print the graph of FILE: the first 2 KB, unless -o or --limit 0."""
+    from sexpgpu_core import api
+
+    text = api.graph_text(file, stage=stage, graph=graph, phase=phase, **selection)
+    if out is not None:
+        return _written(text, graph, out)
+    again = (
+        f"sexpgpu ir {file}{selection_flags(selection)} --graph {graph} --phase {phase} --limit 0"
+    )
+    shown = bounded(text, again, invocation.limit)
+    return Answer(document("ir", graph=graph, phase=phase, text=text), shown)
+
+
+def _written(text: str, graph: str, out: str) -> Answer:
+    try:
+        Path(out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise problem("E-USAGE-FILE", f"{out}: {error.strerror}", file=out) from error
+    return Answer(document("ir", graph=graph, file=out), out)
