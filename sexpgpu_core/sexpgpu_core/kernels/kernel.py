@@ -19,10 +19,14 @@ FOLD_ROWS = 256
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A buffer a kernel reads or writes. `scale`: see `ir.types`; bool is a byte 0 or 1."""
+    """A buffer a kernel reads or writes; bool is a byte 0 or 1.
+
+    `alias`: a written operand may be the same buffer as that read operand, at the same places.
+    """
 
     dtype: str
     written: bool = False
+    alias: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,11 @@ class Access:
     """How an operand is addressed: base + offset + i0 s0 + i1 s1 + i2 s2 + index si + j inner.
 
     Strides and offset (in elements) are run-time places of the call. `index` is an integer
-    expression that is uniform in a row: a gather.
+    expression, uniform in a row or not: a gather. inner 2: the stride of j is si (no index then).
     """
 
     operand: int
-    inner: Literal[0, 1]
+    inner: Literal[0, 1, 2]
     index: int | None = None
 
 
@@ -42,8 +46,9 @@ class Access:
 class Expr:
     """One value, rounded to `dtype` here and nowhere else.
 
-    op: load, uniform, literal, outer-index (slot = axis), inner-index, random, fma, an element
-    operation (`add multiply exp where cast ...`), reduce-sum reduce-max reduce-min ...
+    op: load, uniform, literal, outer-index (slot = axis), inner-index, guard (index, limit), philox
+    (column, row, step, iteration, key, key), an element operation (`add exp where cast fma ...`),
+    reduce-sum reduce-max reduce-min reduce-product reduce-any reduce-all (along the inner axis).
     """
 
     op: str
@@ -62,7 +67,7 @@ class Store:
 
     access: int
     value: int
-    fold: Literal["none", "sum", "max", "min"] = "none"
+    fold: Literal["none", "sum", "max", "min", "product", "any", "all"] = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Kernel:
         parts = (
             self.inner,
             self.folded,
-            tuple((o.dtype, o.written) for o in self.operands),
+            tuple((o.dtype, o.written, o.alias) for o in self.operands),
             tuple((a.operand, a.inner, a.index) for a in self.accesses),
             self.scalars,
             tuple(
