@@ -1,0 +1,53 @@
+"""The few things asked of a disk, so that tests can let each of them fail."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+class Disk:
+    """A local file system. Every method raises OSError."""
+
+    def write(self, path: Path, pieces: Iterable[Any]) -> tuple[str, int]:
+        """A new file, synced; its SHA-256 in hex and its size in bytes."""
+        whole, size = hashlib.sha256(), 0
+        with open(path, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+                whole.update(piece)
+                size += len(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        return whole.hexdigest(), size
+
+    def make(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+
+    def sync(self, folder: Path) -> None:
+        """Make the folder's entries durable."""
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def rename(self, old: Path, new: Path) -> None:
+        os.rename(old, new)
+
+    def remove(self, folder: Path) -> None:
+        """Delete a folder with what is in it; what is not there is no error."""
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hex."""
+    whole = hashlib.sha256()
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 22):
+            whole.update(piece)
+    return whole.hexdigest()

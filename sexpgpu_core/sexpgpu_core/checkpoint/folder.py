@@ -1,0 +1,310 @@
+"""The checkpoints of one run. A folder without a leading dot is whole: it came by one rename.
+
+Order of a write (45.18): files, each synced; checkpoint.json, synced; the folder; what the caller
+must have durable before (its events); rename; the folder above. Nothing whole is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..diagnostics import Problem, problem
+from . import tensors
+from .disk import Disk, digest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+VERSION = 1
+_FILES = {"parameter": "params.safetensors", "optimizer": "optimizer.safetensors"}
+_REST = "state.safetensors"
+_BATCH = "batch.safetensors"
+_FLEETING = frozenset({"time", "elapsed", "attempt", "device", "versions", "files"})
+
+
+class Saved(NamedTuple):
+    """One folder, by reading it. `fault` names the file that does not agree, and how."""
+
+    name: str
+    step: int
+    path: Path
+    document: Mapping[str, Any]
+    fault: tuple[str, str] | None = None
+
+    @property
+    def bytes(self) -> int:
+        return sum(int(file["bytes"]) for file in self.document.get("files", ()))
+
+
+class Checkpoint(NamedTuple):
+    """A checkpoint in memory: arrays by persistent name ("parameter:gpt/wte")."""
+
+    saved: Saved
+    document: Mapping[str, Any]
+    arrays: Mapping[str, np.ndarray]
+
+
+class Checkpoints:
+    """`folder`: the run's `checkpoints/`. One process writes; any may read."""
+
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        self.folder = folder
+        self._disk = disk or Disk()
+
+    # -- writing
+
+    def save(
+        self,
+        step: int,
+        names: Sequence[str],
+        read: Callable[[str], np.ndarray],
+        document: Mapping[str, Any],
+        *,
+        before_rename: Callable[[], None] = lambda: None,
+        prefix: str = "step",
+        batch: Mapping[str, np.ndarray] | None = None,
+    ) -> Saved:
+        """Write one, durable when it returns. `document` lacks only files and tensors.
+
+        Raises E-CHECKPOINT-DISK; then nothing is left, and every older one is whole.
+        """
+        name = f"{prefix}-{step:08d}"
+        scratch = self.folder / f".tmp-{name}-{os.getpid()}"
+        try:
+            self._disk.remove(scratch)
+            self._disk.make(scratch)
+            whole = self._fill(scratch, names, read, document, batch)
+            self._disk.sync(scratch)
+            before_rename()
+            self._place(scratch, self.folder / name, whole)
+            self._disk.sync(self.folder)
+        except OSError as refused:
+            self._disk.remove(scratch)
+            raise self._not_written(step, refused) from refused
+        return Saved(name, step, self.folder / name, whole)
+
+    def _fill(
+        self,
+        scratch: Path,
+        names: Sequence[str],
+        read: Callable[[str], np.ndarray],
+        document: Mapping[str, Any],
+        batch: Mapping[str, np.ndarray] | None,
+    ) -> dict[str, Any]:
+        files = []
+        for file, inside in _by_file(names).items():
+            pieces = tensors.chunks(list(inside), lambda key, inside=inside: read(inside[key]))  # type: ignore[misc]
+            files.append((file, *self._disk.write(scratch / file, pieces)))
+        if batch is not None:
+            pieces = tensors.chunks(list(batch), batch.__getitem__)
+            files.append((_BATCH, *self._disk.write(scratch / _BATCH, pieces)))
+        whole = {
+            **document,
+            "files": [{"path": f, "sha256": sha, "bytes": size} for f, sha, size in files],
+            "tensors": len(names),
+        }
+        text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
+        self._disk.write(scratch / "checkpoint.json", [text.encode()])
+        return whole
+
+    def _place(self, scratch: Path, final: Path, document: Mapping[str, Any]) -> None:
+        """Rename. One of that name is equal, or stays listed as an earlier attempt."""
+        if final.exists():
+            old = _read(final)
+            if old.fault is None and _same(old.document, document):
+                self._disk.remove(scratch)
+                return
+            self._disk.rename(final, _unused(final, old.document.get("attempt", 1)))
+        self._disk.rename(scratch, final)
+
+    def _not_written(self, step: int, refused: OSError) -> Problem:
+        older = self.whole()
+        last = older[-1].name if older else None
+        return problem(
+            "E-CHECKPOINT-DISK",
+            f"the checkpoint of step {step} was not written: {refused.strerror or refused}",
+            hint=f"Free space in {self.folder}. "
+            + (f"{last} is whole." if last else "There is no earlier one."),
+            step=step,
+            errno=refused.errno,
+            older=last,
+        )
+
+    def prune(self, keep: int | None, best: str | None = None) -> list[str]:
+        """Remove all but the last `keep` (None: all stay) and the best of series `best`.
+
+        Renamed out of sight first, so a kill leaves none half removed. Returns the names removed.
+        """
+        if keep is None:
+            return []
+        found = self.whole()
+        kept = {saved.name for saved in found if ".attempt-" not in saved.name}
+        last = sorted(kept)[-max(1, keep) :]
+        chosen = best_of(found, best) if best else None
+        stay = {*last, *([chosen.name] if chosen else [])}
+        removed = [saved for saved in found if saved.name not in stay]
+        try:
+            for saved in removed:
+                trash = self.folder / f".trash-{saved.name}-{os.getpid()}"
+                self._disk.rename(saved.path, trash)
+                self._disk.remove(trash)
+        except OSError as refused:
+            raise self._not_written(found[-1].step, refused) from refused
+        return [saved.name for saved in removed]
+
+    def sweep(self) -> None:
+        """Delete what a killed process left half made or half removed. The caller has the lock."""
+        for pattern in (".tmp-*", ".trash-*"):
+            for path in self.folder.glob(pattern):
+                self._disk.remove(path)
+
+    # -- reading
+
+    def entries(self) -> list[Saved]:
+        """Every step's checkpoint, damaged ones too, by step; earlier attempts come first."""
+        if not self.folder.is_dir():
+            return []
+        found = [
+            _read(path)
+            for path in self.folder.iterdir()
+            if path.name.startswith("step-") and (path / "checkpoint.json").is_file()
+        ]
+        return sorted(found, key=lambda saved: (saved.step, ".attempt-" not in saved.name))
+
+    def whole(self) -> list[Saved]:
+        """Those whose checkpoint.json agrees with their files' sizes."""
+        return [saved for saved in self.entries() if saved.fault is None]
+
+    def choose(self, which: str | int, series: str | None = None) -> Saved:
+        """`latest`, `best` (of `series`) or a step. Raises E-CHECKPOINT-NONE or -CORRUPT."""
+        found = self.entries()
+        fits: Saved | None = None
+        if which == "best":
+            fits = best_of([saved for saved in found if saved.fault is None], series)
+        else:
+            steps = found if which == "latest" else [s for s in found if s.step == int(which)]
+            fits = steps[-1] if steps else None
+        if fits is None:
+            raise self._none(which, found)
+        if fits.fault is not None:
+            raise self._corrupt(fits, *fits.fault)
+        return fits
+
+    def _none(self, which: str | int, found: Sequence[Saved]) -> Problem:
+        steps = " ".join(str(saved.step) for saved in found if saved.fault is None)
+        return problem(
+            "E-CHECKPOINT-NONE",
+            f"no checkpoint {which} in {self.folder}",
+            hint=f"There are {steps}." if steps else "There is none; --resume auto begins anew.",
+            wanted=str(which),
+        )
+
+    def _corrupt(self, saved: Saved, file: str, why: str) -> Problem:
+        before = [other for other in self.whole() if other.step < saved.step]
+        hint = (
+            f"--resume {before[-1].step} takes the one before."
+            if before
+            else "There is none before."
+        )
+        return problem(
+            "E-CHECKPOINT-CORRUPT",
+            f"{saved.name}/{file} is damaged: {why}",
+            hint=hint,
+            damaged=file,
+            checkpoint=saved.name,
+            previous=before[-1].name if before else None,
+        )
+
+    def verify(self, saved: Saved) -> None:
+        """Compare the hash of every file. Raises E-CHECKPOINT-CORRUPT."""
+        if saved.fault is not None:
+            raise self._corrupt(saved, *saved.fault)
+        for file in saved.document["files"]:
+            if digest(saved.path / file["path"]) != file["sha256"]:
+                raise self._corrupt(saved, file["path"], "its hash is not the one recorded")
+
+    def load(self, saved: Saved) -> Checkpoint:
+        """Verified and read into memory. Raises E-CHECKPOINT-CORRUPT."""
+        self.verify(saved)
+        arrays: dict[str, np.ndarray] = {}
+        for file in saved.document["files"]:
+            if file["path"] != _BATCH:
+                kind = {name: kind for kind, name in _FILES.items()}.get(file["path"])
+                read = tensors.load(saved.path / file["path"])
+                arrays.update({f"{kind}:{k}" if kind else k: v for k, v in read.items()})
+        return Checkpoint(saved, saved.document, arrays)
+
+
+def best_of(found: Sequence[Saved], series: str | None) -> Saved | None:
+    """The one that holds the best value of a series: recorded as best at its own step."""
+    fits = []
+    for saved in found:
+        best = saved.document.get("best", {})
+        for name in [series] if series else list(best):
+            if name in best and best[name]["step"] == saved.step:
+                fits.append(saved)
+    return fits[-1] if fits else None
+
+
+def _by_file(names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """File -> {name inside: persistent name}; kinds with a file of their own drop their prefix."""
+    files: dict[str, dict[str, str]] = {file: {} for file in (*_FILES.values(), _REST)}
+    for name in names:
+        kind, _, path = name.partition(":")
+        if kind in _FILES:
+            files[_FILES[kind]][path] = name
+        else:
+            files[_REST][name] = name
+    return files
+
+
+def _read(path: Path) -> Saved:
+    step = int("".join(c for c in path.name[5:13] if c.isdigit()) or 0)
+    try:
+        document = json.loads((path / "checkpoint.json").read_bytes())
+        files = [(str(file["path"]), int(file["bytes"])) for file in document["files"]]
+        step = int(document["step"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return Saved(path.name, step, path, {}, ("checkpoint.json", "it does not parse"))
+    if document.get("version", 0) > VERSION:
+        newer = f"version {document['version']} is newer than this program's {VERSION}"
+        return Saved(path.name, step, path, document, ("checkpoint.json", newer))
+    return Saved(path.name, step, path, document, _fault(path, files))
+
+
+def _fault(path: Path, files: Sequence[tuple[str, int]]) -> tuple[str, str] | None:
+    for name, size in files:
+        file = path / name
+        if not file.is_file():
+            return name, "it is missing"
+        there = file.stat().st_size
+        if there != size:
+            return name, f"it has {there} bytes where {size} were written"
+    return None
+
+
+def _same(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Equal files, and the same said of them but for when and where they were made."""
+    hashes = [{f["path"]: f["sha256"] for f in d["files"]} for d in (old, new)]
+    rest = [{k: v for k, v in d.items() if k not in _FLEETING} for d in (old, new)]
+    return hashes[0] == hashes[1] and _timeless(rest[0]) == _timeless(rest[1])
+
+
+def _timeless(value: Any) -> Any:
+    """Without the seconds that targets carry."""
+    if isinstance(value, Mapping):
+        return {k: _timeless(v) for k, v in value.items() if k != "elapsed"}
+    if isinstance(value, list):
+        return [_timeless(item) for item in value]
+    return value
+
+
+def _unused(final: Path, attempt: int) -> Path:
+    number = attempt
+    while (name := final.with_name(f"{final.name}.attempt-{number}")).exists():
+        number += 1
+    return name
