@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .units import real
 
@@ -28,7 +29,7 @@ def read_series(file: Path) -> dict[str, Points]:
     return {name: sorted(points.items()) for name, points in series.items()}
 
 
-def _event(line: str) -> dict[str, dict[str, object]] | dict[str, int] | dict[str, object]:
+def _event(line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except ValueError:  # the last line of a run that was killed

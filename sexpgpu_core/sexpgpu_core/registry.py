@@ -172,7 +172,11 @@ class Registry:
 
         row = self.find(hook, name)
         file = files(row.package).joinpath(row.path)
-        return str(file), file.read_text(encoding="utf-8")
+        try:
+            return str(file), file.read_text(encoding="utf-8")
+        except OSError as error:
+            message = f"{self.owner(hook, name)}: {_one(hook)} {name}: no file {row.path}"
+            raise problem("E-PLUGIN-FACT", message) from error
 
 
 def merge(

@@ -63,14 +63,14 @@ def _check(
     stdin_name: str | None,
 ) -> dict[str, Any]:
     """One file's report with what the document adds to it."""
-    from sexpgpu_core import api
-
     try:
         source = files.read(name, stdin_name)
     except Problem as error:
         if error.diagnostic.phase == "usage":
             raise
         return _unread(name, error.diagnostic)
+    from sexpgpu_core import api
+
     report = api.check(source, device=device, **selection)
     if report.output:
         invocation.say(report.output.rstrip("\n"))

@@ -1,0 +1,188 @@
+"""The other verbs: what they answer and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_program import Api, Program
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+STATUS: dict[str, Any] = {
+    "version": 1,
+    "document": "status",
+    "run": "chars-a530c5",
+    "state": "finished",
+    "step": 2000,
+    "steps": 2000,
+    "elapsed": 54.2,
+    "metrics": {"train/loss": {"value": 1.79, "step": 2000}},
+    "best": {"val/loss": {"value": 1.8731, "step": 2000, "goal": "min"}},
+    "targets": [],
+    "checkpoint": {"step": 2000, "path": "checkpoints/step-00002000"},
+    "error": None,
+    "exit": 0,
+}
+COMMON: dict[str, Any] = {"v": 1, "run": "chars-a530c5", "attempt": 1, "elapsed": 1.0}
+
+
+def event(kind: str, step: int, **keys: Any) -> dict[str, Any]:
+    return {**COMMON, "event": kind, "step": step, **keys}
+
+
+EVENTS = [
+    event("open", 0, steps=2000),
+    event("compile", 0, graph="train", duration_s=0.41, kernels=23, cached=19),
+    event(
+        "step",
+        1000,
+        metrics={"train/loss": 2.0},
+        throughput={"step_s": 0.02, "per_s": {"tokens": 38400.0}},
+    ),
+    event("eval", 1000, metrics={"val/loss": 2.1}),
+    event("something-new", 1000),
+]
+
+
+@pytest.fixture
+def ran(program: Program, api: Api) -> Api:
+    folder = Path("runs/chars-a530c5")
+    folder.mkdir(parents=True)
+    lines = [event("step", s, metrics={"train/loss": 4 - s / 500}) for s in range(0, 1001, 50)]
+    (folder / "events.jsonl").write_text("\n".join(map(json.dumps, lines)) + '\n{"v": 1, "ev')
+    api.result.status, api.result.folder, api.events = STATUS, folder, EVENTS
+    return api
+
+
+def test_run_answers_with_the_status_and_shows_lines_off_a_terminal(
+    program: Program, ran: Api
+) -> None:
+    done = program("run", "chars.lisp")
+    assert done.exit == 0
+    lines = done.out.splitlines()
+    assert lines[0] == "chars-a530c5: finished at step 2,000 of 2,000 after 0:54"
+    assert "  best val/loss  1.8731 at step 2,000" in lines
+    assert len(lines) <= 10
+    assert done.err.splitlines()[:4] == [
+        "chars-a530c5",
+        "compiled train in 410.0 ms: 23 kernels, 19 from the cache",
+        "step 1,000/2,000  train/loss 2.0000  20.0 ms  38,400 tokens/s  left 0:20",
+        "step 1,000  val/loss 2.1000",
+    ]
+
+
+def test_run_draws_the_loss_at_the_end(program: Program, ran: Api) -> None:
+    err = program("run", "chars.lisp").err
+    assert "       4 |·" in err
+    assert err.rstrip().endswith("· train/loss")
+    assert "train/loss" not in program("run", "chars.lisp", "--no-curve", "-q").err
+
+
+def test_run_json_is_the_status_document_alone(program: Program, ran: Api) -> None:
+    assert program("run", "chars.lisp", "--json").document == STATUS
+
+
+def test_run_hands_on_what_it_was_asked(program: Program, ran: Api, tmp_path: Path) -> None:
+    program(
+        *[
+            "run",
+            "a.lisp",
+            "--device",
+            "toy",
+            "--threads",
+            "2",
+            "--name",
+            "n",
+            "--resume",
+            "latest",
+            "--runs",
+            "r",
+        ]
+    )
+    wanted = {"device": "toy", "threads": 2, "name": "n", "resume": "latest"}
+    assert {k: ran.asked[k] for k in wanted} == wanted
+    assert ran.asked["runs_root"] == tmp_path / "r"
+
+
+def test_a_preempted_run_says_how_to_go_on_and_exits_75(program: Program, ran: Api) -> None:
+    ran.result.status = {**STATUS, "state": "preempted", "exit": 75}
+    ran.result.exit = 75
+    done = program("run", "chars.lisp", "-s", "lr=(1 2)")
+    assert done.exit == 75
+    assert "sexpgpu run chars.lisp -s 'lr=(1 2)' --resume latest" in done.out
+
+
+def test_ir_is_cut_at_whole_lines_unless_all_is_asked_for(program: Program, api: Api) -> None:
+    done = program("ir", "x.lisp")
+    assert len(done.out.encode()) < 2300
+    last = done.out.splitlines()[-1]
+    assert last.endswith("sexpgpu ir x.lisp --graph train --phase optimized --limit 0")
+    assert len(program("ir", "x.lisp", "--limit", "0").out.splitlines()) == 400
+    assert program("ir", "x.lisp", "-o", "x.ir").out == "x.ir\n"
+    assert len(Path("x.ir").read_text().splitlines()) == 400
+
+
+def test_eval_prints_a_value_a_line(program: Program, api: Api) -> None:
+    assert program("eval", "x.lisp", "(f 1)").out == "3\nnil\n"
+    document = program("eval", "x.lisp", "(f 1)", "--json").document
+    assert document["values"][0] == {"text": "3", "type": "integer"}
+
+
+def test_new_starts_a_file_and_never_overwrites(program: Program) -> None:
+    Path("a.lisp").write_text(";; mine\n")
+    done = program("new", "b.lisp", "--from", "a.lisp")
+    assert (done.exit, Path("b.lisp").read_text()) == (0, ";; mine\n")
+    assert done.out == "b.lisp\nnext: sexpgpu check b.lisp\n"
+    again = program("new", "b.lisp", "--from", "a.lisp")
+    assert again.exit == 2
+    assert "nothing is overwritten" in again.err
+
+
+def test_new_of_an_unknown_template_names_the_nearest(program: Program) -> None:
+    assert "did you mean chars?" in program("new", "c.lisp", "--from", "cahrs").err
+
+
+def test_the_templates_are_the_examples(program: Program) -> None:
+    document = program("new", "--list", "--json").document
+    listed = {t["name"] for t in document["templates"]}
+    assert listed == {file.stem for file in EXAMPLES.glob("*.lisp")}
+
+
+def test_plugins_lists_every_distribution_and_what_it_adds(program: Program) -> None:
+    document = program("plugins", "--refresh", "--json").document
+    by_name = {d["distribution"]: d for d in document["distributions"]}
+    assert {"sexpgpu-core", "sexpgpu-cli"} <= set(by_name)
+    assert "check" in by_name["sexpgpu-cli"]["provides"]["verbs"]
+    assert all(d["state"] == "ok" for d in by_name.values() if d["builtin"])
+
+
+def test_doctor_says_what_is_here(program: Program) -> None:
+    done = program("doctor", "--json")
+    checks = {c["name"]: c for c in done.document["checks"]}
+    assert done.exit == 0
+    assert {"python", "cores", "numpy", "blas", "runs", "cache", "plugins"} <= set(checks)
+    assert all({"name", "status", "detail", "fix"} <= set(c) for c in checks.values())
+    assert list(Path().iterdir()) == [Path("cache")]
+
+
+def test_explain_and_docs_give_the_same_page_of_a_code(program: Program) -> None:
+    told = program("explain", "e-shape-matmul")
+    assert told.out == program("docs", "E-SHAPE-MATMUL").out
+    assert told.out.startswith("error[E-SHAPE-MATMUL]: ")
+    document = program("explain", "E-SHAPE-MATMUL", "--json").document
+    assert (document["document"], document["edit"]) == ("code", True)
+
+
+def test_docs_lists_topics_and_prints_pages_in_parts(program: Program) -> None:
+    assert "quickstart" in program("docs").out
+    first = program("docs", "errors")
+    assert len(first.out.encode()) < 8400
+    assert "... more: sexpgpu docs errors --part 2" in first.out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script(program: Program, shell: str) -> None:
+    assert "_SEXPGPU_COMPLETE" in program("completion", shell).out
