@@ -53,7 +53,7 @@ def array_facts(file: IO[bytes], name: str) -> Facts:
     return dtype, tuple(described["shape"])
 
 
-def table_header(arrays: Mapping[str, Facts]) -> Header:
+def table_header(arrays: Mapping[str, Facts], paths: Sequence[Path]) -> Header:
     """Axis 0 of every array counts examples. `arrays` has the whole shapes, for `(whole)`.
 
     Where axes 0 differ the count is None: such data is only `(whole)`.
@@ -67,7 +67,8 @@ def table_header(arrays: Mapping[str, Facts]) -> Header:
         name: (index_dtype(dtype, len(shape) - 1), shape) for name, (dtype, shape) in arrays.items()
     }
     one = len(counts) == 1 and -1 not in counts
-    return {"count": counts.pop() if one else None, "fields": fields, "arrays": whole}
+    count = counts.pop() if one else None
+    return {"count": count, "fields": fields, "arrays": whole, "paths": tuple(paths)}
 
 
 def npz_header(options: Options) -> Header:
@@ -83,7 +84,7 @@ def npz_header(options: Options) -> Header:
         raise problem(
             "E-DATA-FORMAT", f"{path.name} is no .npz file: {wrong}", file_read=path.name
         ) from wrong
-    return table_header(found)
+    return table_header(found, [path])
 
 
 def _single(options: Options) -> Path:
@@ -117,14 +118,14 @@ def joined(name: str, parts: Sequence[Facts]) -> Facts:
 
 def npy_header(options: Options) -> Header:
     """Fields of `(npy :image PATH :label PATH)` or `(npy PATH)`."""
-    found = {}
-    for name, paths in named_files(options, ("x",)).items():
+    found, read = {}, named_files(options, ("x",))
+    for name, paths in read.items():
         parts = []
         for path in paths:
             with open(path, "rb") as file:
                 parts.append(array_facts(file, path.name))
         found[name] = joined(name, parts)
-    return table_header(found)
+    return table_header(found, [path for paths in read.values() for path in paths])
 
 
 class ArrayTable:
@@ -161,8 +162,7 @@ class NpzTable(ArrayTable):
     def __init__(self, options: Options) -> None:
         import numpy as np
 
-        self.paths = (_single(options),)
-        with np.load(self.paths[0], allow_pickle=False) as archive:
+        with np.load(_single(options), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         super().__init__(arrays, npz_header(options))
 
@@ -174,7 +174,6 @@ class NpyTable(ArrayTable):
         import numpy as np
 
         found = named_files(options, ("x",))
-        self.paths = tuple(path for paths in found.values() for path in paths)
         arrays = {}
         for name, paths in found.items():
             maps = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]

@@ -84,9 +84,9 @@ def open_bytes(path: Path) -> IO[bytes]:
     return open(path, "rb")
 
 
-def fingerprint(paths: Iterable[Path]) -> str:
-    """SHA-256 over the contents of all files, in order."""
-    whole = hashlib.sha256()
+def fingerprint(said: str, paths: Iterable[Path]) -> str:
+    """SHA-256 over what is said of the files and the contents of all of them, in order."""
+    whole = hashlib.sha256(said.encode())
     for path in paths:
         with open(path, "rb") as file:
             while chunk := file.read(1 << 20):

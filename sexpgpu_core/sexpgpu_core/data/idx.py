@@ -21,15 +21,13 @@ _FIELDS = ("image", "label")
 
 def header(options: Options) -> Header:
     """Fields of `(idx :image PATH :label PATH)`, from the first bytes of each file."""
-    found = {
-        name: joined(name, [_facts(path) for path in paths])
-        for name, paths in named_files(options, _FIELDS).items()
-    }
+    read = named_files(options, _FIELDS)
+    found = {name: joined(name, [_facts(p) for p in paths]) for name, paths in read.items()}
     counts = {name: shape[0] for name, (_, shape) in found.items()}
     if len(set(counts.values())) > 1:
         told = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise problem("E-DATA-FORMAT", f"fields have unlike numbers of examples: {told}", **counts)
-    return table_header(found)
+    return table_header(found, [path for paths in read.values() for path in paths])
 
 
 def _facts(path: Path) -> Facts:
@@ -55,7 +53,6 @@ class IdxTable(ArrayTable):
         import numpy as np
 
         found = named_files(options, _FIELDS)
-        self.paths = tuple(path for paths in found.values() for path in paths)
         arrays = {name: np.concatenate([_read(p) for p in ps]) for name, ps in found.items()}
         super().__init__(arrays, header(options))
 

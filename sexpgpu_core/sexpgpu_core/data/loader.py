@@ -49,6 +49,7 @@ class Loader:
         self._kinds = kinds.by_name(sources)
         self._headers: dict[int, Header] = {}
         self._readers: dict[int, Any] = {}
+        self._prints: dict[int, str] = {}
         self._stages: dict[str, Stage] = {}
         self._lock = threading.Lock()
 
@@ -94,7 +95,7 @@ class Loader:
         """`(loader-info text :vocab)`: an answer of the header; `:examples` of the source."""
         header = self.header(stage)
         name = key.lstrip(":").lower()
-        answers = {k: v for k, v in header.items() if k not in ("fields", "arrays")}
+        answers = {k: v for k, v in header.items() if k not in ("fields", "arrays", "paths")}
         answers["examples"] = header.get("count")
         if answers.get(name) is None:
             near = nearest(name, answers)
@@ -171,17 +172,26 @@ class Loader:
                 self._readers[id(source)] = kinds.resolve(row.load)(options)
             return self._readers[id(source)]
 
+    def fingerprint(self, stage: str | None = None) -> str:
+        """SHA-256 over the source's kind, what its header says and its files' contents."""
+        source = self._source(stage)
+        if id(source) not in self._prints:
+            header = dict(self.header(stage))
+            paths = header.pop("paths", ())
+            said = f"{source.kind} {sorted(header.items())!r}"
+            self._prints[id(source)] = fingerprint(said, paths)
+        return self._prints[id(source)]
+
     def identity(self) -> dict[str, Any]:
         """An entry of the manifest's `data`: source, fingerprint of contents, examples, files."""
-        source = self.declaration.source
-        reader, header = self.reader(), self.header()
-        paths = tuple(getattr(reader, "paths", ()))
+        source, header = self.declaration.source, self.header()
+        paths = header.get("paths", ())
         count = header.get("count") or header.get("tokens")
         told = " ".join(str(argument) for argument in source.arguments)
         return {
             "loader": self.name,
             "source": told or source.kind,
-            "fingerprint": fingerprint(paths) if paths else f"kind:{source.kind}",
+            "fingerprint": self.fingerprint(),
             **({"examples": count} if count is not None else {}),
             "bytes": sum(path.stat().st_size for path in paths),
             "files": len(paths),

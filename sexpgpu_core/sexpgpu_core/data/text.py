@@ -61,15 +61,13 @@ def _modules(folder: str) -> Iterator[tuple[str, int]]:
 
 def _header(paths: tuple[Path, ...], limit: int | None, options: Options) -> Header:
     fields = {"tokens": ("i32", ())}
-    if not _is_chars(options):
-        size = sum(path.stat().st_size for path in paths)
-        return {
-            "tokens": size if limit is None else min(size, limit),
-            "fields": fields,
-            "vocab": 256,
-        }
-    length, characters = _characters(_stamp(paths), limit)
-    return {"tokens": length, "fields": fields, "vocab": len(characters)}
+    if _is_chars(options):
+        length, characters = _characters(_stamp(paths), limit)
+        vocab = len(characters)
+    else:
+        length, vocab = sum(path.stat().st_size for path in paths), 256
+        length = length if limit is None else min(length, limit)
+    return {"tokens": length, "fields": fields, "vocab": vocab, "paths": paths}
 
 
 def _is_chars(options: Options) -> bool:
@@ -114,7 +112,6 @@ class FileText:
     def _load(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
         import numpy as np
 
-        self.paths = paths
         data = _read(paths, limit)
         if not _is_chars(options):
             self.characters: str | None = None
