@@ -2,4 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from . import entries as e
+from .data.kinds import SOURCES
+from .hookspecs import hookimpl
+
 SEXPGPU_API = 1
+
+
+@hookimpl
+def sexpgpu_sources() -> Iterator[e.SourceEntry]:
+    for kind in SOURCES:
+        options = tuple(e.Option(*option) for option in kind.options)
+        yield e.SourceEntry(**{**kind._asdict(), "options": options})

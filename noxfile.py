@@ -1,0 +1,123 @@
+"""What can be done with a checkout, each in an environment of its own: `nox --list`.
+
+`quickstart` and `tests` are the two commands of the README; `.ci/run` calls what CI holds.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import nox
+
+nox.options.sessions = ["tests"]
+nox.options.reuse_existing_virtualenvs = True
+
+ROOT = Path(__file__).parent
+MEMBERS = sorted(p.parent.name for p in ROOT.glob("sexpgpu_*/pyproject.toml"))
+TEST = ("pytest>=8", "hypothesis>=6", "hatchling>=1.21")
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+"""Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
+
+NEXT = """
+What to try next:
+  nox -s dev                                   an environment in .venv with everything editable
+  .venv/bin/sexpgpu new mine.lisp --from chars
+  .venv/bin/sexpgpu check mine.lisp            all that is wrong, before anything runs
+  .venv/bin/sexpgpu run mine.lisp              Ctrl-C saves and stops; --resume latest goes on
+  .venv/bin/sexpgpu docs                       the pages, offline
+"""
+
+
+def install(session: nox.Session, *more: str) -> None:
+    """All distributions editable, in one resolve, with the devices' and tests' extras."""
+    members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
+    session.install("-e", ".[cpu,digits]", *members, *more)
+
+
+@nox.session
+def quickstart(session: nox.Session) -> None:
+    """Train a small GPT for about a minute on text that is on every machine."""
+    install(session)
+    session.run("sexpgpu", "check", "examples/chars.lisp")
+    session.run("sexpgpu", "run", "examples/chars.lisp", *session.posargs)
+    session.log(NEXT)
+
+
+@nox.session
+def dev(session: nox.Session) -> None:
+    """An environment to work in: .venv, with everything editable and the tools."""
+    session.run(sys.executable, "-m", "venv", ".venv", external=True)
+    folder = "Scripts" if sys.platform == "win32" else "bin"
+    python = str(ROOT / ".venv" / folder / "python")
+    members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
+    tools = (*TEST, "ruff", "mypy", "nox")
+    session.run(
+        python, "-m", "pip", "install", "-e", ".[cpu,digits]", *members, *tools, external=True
+    )
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """All tests, the third-party plug-in's too."""
+    install(session, *TEST)
+    session.run("python", *SAFE, "-m", "pytest", *session.posargs)
+
+
+@nox.session
+def third_party(session: nox.Session) -> None:
+    """Build and install a plug-in that is not ours, and use each thing that it adds."""
+    install(session, *TEST)
+    session.run("python", *SAFE, "-m", "pytest", "tests/third_party", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Style and format."""
+    session.install("ruff>=0.6")
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """mypy, strict, over the packages."""
+    install(session, "mypy>=1.11")
+    session.run("mypy", *(word for member in MEMBERS for word in ("-p", member)))
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Write the pages that are made from data: codes, hooks, flags."""
+    install(session)
+    session.run("python", *SAFE, "docs/generate.py", *session.posargs)
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build a wheel of every distribution into dist/."""
+    session.install("build", "hatchling>=1.21")
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    for folder in (".", *MEMBERS):
+        session.run("python", "-m", "build", "--wheel", "--outdir", "dist", folder)
+
+
+@nox.session
+@nox.parametrize("member", MEMBERS)
+def alone(session: nox.Session, member: str) -> None:
+    """A distribution from its wheel, with only what it declares: import it, run its own tests."""
+    session.install(*(wheel(name) for name in dict.fromkeys(("sexpgpu_core", member))))
+    session.run("python", "-I", "-c", f"import {member}, {member}.plugin")
+    session.install(*TEST)
+    tested = ROOT / "tests" / member.removeprefix("sexpgpu_")
+    if any(tested.rglob("test_*.py")):
+        session.run("python", "-I", "-m", "pytest", str(tested), *session.posargs)
+
+
+def wheel(member: str) -> str:
+    """The path of a member's wheel: never a distribution of the same name from elsewhere."""
+    found = sorted((ROOT / "dist").glob(f"{member}-*.whl"))
+    if not found:
+        raise FileNotFoundError(f"no wheel of {member} in dist/: run nox -s wheels first")
+    return str(found[-1])
