@@ -7,14 +7,25 @@ lie in `reference/` and are loaded when one is asked for.
 from __future__ import annotations
 
 from . import (
+    activation,
+    attention,
     bits,
     compare,
     contraction,
+    convolution,
+    einsum,
     elementwise_arithmetic,
     elementwise_exponential,
+    index,
     leaf,
+    loss,
+    normalization,
+    pooling,
+    random,
     reduce,
     shape,
+    softmax,
+    update,
 )
 from .op import Op, table
 
@@ -27,6 +38,17 @@ OPERATIONS: dict[str, Op] = table(
     shape.ROWS,
     reduce.ROWS,
     contraction.ROWS,
+    einsum.ROWS,
+    index.ROWS,
+    random.ROWS,
+    activation.ROWS,
+    softmax.ROWS,
+    normalization.ROWS,
+    loss.ROWS,
+    attention.ROWS,
+    convolution.ROWS,
+    pooling.ROWS,
+    update.ROWS,
 )
 
 __all__ = ["OPERATIONS", "Op"]

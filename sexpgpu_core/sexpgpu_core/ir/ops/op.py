@@ -123,7 +123,7 @@ class Op:
     def reference(
         self, operands: tuple[Any, ...], attributes: Attributes, types: Types
     ) -> tuple[Any, ...]:
-        """The results as NumPy arrays of `types`. LookupError: only the expansion says it."""
+        """The results as NumPy arrays of `types`. NotImplementedError: see `expand`."""
         from .reference import evaluate
 
         return evaluate(self, operands, attributes, types)

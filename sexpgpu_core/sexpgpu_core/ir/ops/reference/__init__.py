@@ -26,8 +26,10 @@ _NARROW = ("bfloat16", "float16")
 def evaluate(
     op: Op, operands: tuple[Any, ...], attributes: Attributes, types: tuple[Type, ...]
 ) -> tuple[Any, ...]:
-    """Arrays of `types`. LookupError where the operation has no reference of its own."""
-    function: Reference = import_module(f".{op.family}", __name__).TABLE[op.name]
+    """Arrays of `types`. NotImplementedError where only the operation's expansion says it."""
+    function: Reference | None = _table(op.family).get(op.name)
+    if function is None:
+        raise NotImplementedError(op.name)
     arrays = [np.asarray(a) for a in operands]
     if not op.raw:
         arrays = [a.astype(np.float32) if a.dtype.name in _NARROW else a for a in arrays]
@@ -40,3 +42,9 @@ def evaluate(
             else np.asarray(r).astype(numpy_dtype(t.dtype), copy=False)
             for r, t in zip(results, types)
         )
+
+
+def _table(family: str) -> dict[str, Reference]:
+    """The references of a family; "" is the composites', which have none."""
+    table: dict[str, Reference] = import_module(f".{family}", __name__).TABLE if family else {}
+    return table

@@ -1,0 +1,121 @@
+"""A graph to its results by the operations' references: the oracle, and the reference device."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .builder import Builder
+from .graph import Graph, Node, Value
+from .operation import Operations
+from .types import FLOATS, Type, numpy_dtype
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def run(
+    graph: Graph, inputs: Mapping[str, np.ndarray], operations: Operations, f64: bool = False
+) -> dict[str, np.ndarray]:
+    """All results by name. `inputs` by input name, cast to the inputs' types; KeyError for one
+    that is missing. `f64`: every float dtype counts as f64, for differences that must be exact.
+    """
+    return _Run(graph, inputs, operations, f64).results()
+
+
+class _Run:
+    """Values of the nodes that the results need."""
+
+    def __init__(
+        self, graph: Graph, inputs: Mapping[str, Any], operations: Operations, f64: bool
+    ) -> None:
+        self.graph = graph
+        self.inputs = inputs
+        self.operations = operations
+        self.f64 = f64
+        self.values: dict[tuple[int, int], Any] = {}
+
+    def results(self) -> dict[str, Any]:
+        live = self.graph.live()
+        last = self._last_uses(live)
+        for node in self.graph.nodes:
+            if node.id in live:
+                self._step(node)
+                for gone in last.get(node.id, ()):
+                    self.values.pop(gone, None)
+        return {k: self.values[v.node.id, v.result] for k, v in self.graph.results.items()}
+
+    def _last_uses(self, live: set[int]) -> dict[int, list[tuple[int, int]]]:
+        """Which values are needed no more after a node."""
+        last: dict[tuple[int, int], int] = {}
+        for node in self.graph.nodes:
+            if node.id in live:
+                last.update({(v.node.id, v.result): node.id for v in node.operands})
+        for v in self.graph.results.values():
+            last.pop((v.node.id, v.result), None)
+        found: dict[int, list[tuple[int, int]]] = {}
+        for value, at in last.items():
+            found.setdefault(at, []).append(value)
+        return found
+
+    def _step(self, node: Node) -> None:
+        arrays = tuple(self.values[v.node.id, v.result] for v in node.operands)
+        types = self._types(node)
+        if node.operation == "input":
+            found = (self._input(node, types[0]),)
+        else:
+            found = self._apply(node, arrays, types)
+        for i, value in enumerate(found):
+            self.values[node.id, i] = value
+
+    def _types(self, node: Node) -> tuple[Type, ...]:
+        if not self.f64:
+            return node.types
+        return tuple(t._replace(dtype="f64") if t.dtype in FLOATS else t for t in node.types)
+
+    def _input(self, node: Node, type_: Type) -> Any:
+        import numpy as np
+
+        value = np.asarray(self.inputs[node.get("name")])
+        return np.broadcast_to(value.astype(numpy_dtype(type_.dtype), copy=False), type_.shape)
+
+    def _apply(
+        self, node: Node, arrays: tuple[Any, ...], types: tuple[Type, ...]
+    ) -> tuple[Any, ...]:
+        if node.operation == "update":
+            return self._update(node, arrays)
+        if self.f64 and node.operation == "bitcast":
+            arrays = (arrays[0].astype(numpy_dtype(node.operands[0].dtype)),)
+        try:
+            operation = self.operations[node.operation]
+            return operation.reference(arrays, dict(node.attributes), types)
+        except NotImplementedError:
+            return self._expanded(node, arrays)
+
+    def _update(self, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        body = self.graph.bodies[node.get("body")]
+        found = run(body, dict(zip(node.get("inputs"), arrays)), self.operations, self.f64)
+        return tuple(found[name] for name in body.results)
+
+    def _expanded(self, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+        graph = expansion(node, self.operations)
+        given = {str(i): a for i, a in enumerate(arrays)}
+        found = run(graph, given, self.operations, self.f64)
+        return tuple(found[str(i)] for i in range(len(node.types)))
+
+
+def expansion(node: Node, operations: Operations) -> Graph:
+    """A graph of one composite's primitives: inputs and results are named "0", "1", ...
+
+    Raises NotImplementedError for an operation that has neither reference nor expansion.
+    """
+    b = Builder(operations)
+    operands = tuple(
+        b.input(str(i), "residue", v.dtype, v.shape) for i, v in enumerate(node.operands)
+    )
+    copy = Node(node.operation, operands, node.attributes, node.types, "", 0, -1)
+    found: tuple[Value, ...] | None = operations[node.operation].expand(b, copy)
+    if found is None:
+        raise NotImplementedError(f"{node.operation} has neither reference nor expansion")
+    b.graph.results = {str(i): v for i, v in enumerate(found)}
+    return b.graph

@@ -1,0 +1,88 @@
+"""Philox in NumPy, over all places of a tensor at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...operation import Attributes
+from ...philox import MULTIPLIERS, ROUNDS, WEYL, site_key
+from ...types import Type
+from . import Reference
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def philox(key: tuple[int, int], counters: list[Any]) -> list[Any]:
+    """Four arrays of u32 from four arrays of counter words."""
+    x = [np.asarray(c).astype(np.uint64) & _LOW for c in counters]
+    k0, k1 = key
+    for _ in range(ROUNDS):
+        p0, p1 = np.uint64(MULTIPLIERS[0]) * x[0], np.uint64(MULTIPLIERS[1]) * x[2]
+        x = [
+            (p1 >> _HALF) ^ x[1] ^ np.uint64(k0),
+            p1 & _LOW,
+            (p0 >> _HALF) ^ x[3] ^ np.uint64(k1),
+            p0 & _LOW,
+        ]
+        k0, k1 = (k0 + WEYL[0]) & 0xFFFFFFFF, (k1 + WEYL[1]) & 0xFFFFFFFF
+    return [w.astype(np.uint32) for w in x]
+
+
+def _words(x: list[Any], a: Attributes, shape: tuple[int, ...]) -> tuple[list[Any], Any, int]:
+    """The four words of each place's counter, word = column mod 4, and the row axis."""
+    axis = a.get("batch-axis")
+    offset = 0
+    if axis is not None:
+        offset = (a.get("row-offset") or 0) + (int(x[1]) if len(x) > 1 else 0)
+    axis = axis or 0
+    rows = shape[axis] if shape else 1
+    columns = int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=np.int64))
+    row = np.arange(rows, dtype=np.uint64)[:, None] + np.uint64(offset)
+    column = np.arange(columns, dtype=np.uint64)[None, :]
+    step = np.uint64(int(x[0]) & 0xFFFFFFFF)
+    counter = np.broadcast_arrays(column // np.uint64(4), row, step, a.get("iteration") or 0)
+    key = site_key(a["seed"], a["domain"], a["site"])
+    return philox(key, list(counter)), (column % np.uint64(4)).astype(int), axis
+
+
+def _placed(values: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """(rows, columns) to the tensor's shape."""
+    if not shape:
+        return values.reshape(())
+    rest = shape[:axis] + shape[axis + 1 :]
+    return np.moveaxis(values.reshape(shape[axis], *rest), 0, axis)
+
+
+def _bits(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    words, lane, axis = _words(x, a, t[0].shape)
+    return _placed(np.choose(lane, words), t[0].shape, axis)
+
+
+def _uniform(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    return _fraction(_bits(x, a, t))
+
+
+def _fraction(bits: Any) -> Any:
+    return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def _normal(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    words, lane, axis = _words(x, a, t[0].shape)
+    pairs = []
+    for radius_bits, angle_bits in (words[:2], words[2:]):
+        inner = ((radius_bits >> np.uint32(8)) + np.uint32(1)).astype(np.float32)
+        radius = np.sqrt(np.float32(-2) * np.log(inner * np.float32(2.0**-24)))
+        angle = _fraction(angle_bits) * np.float32(2 * np.pi)
+        pairs += [radius * np.cos(angle), radius * np.sin(angle)]
+    return _placed(np.choose(lane, pairs), t[0].shape, axis)
+
+
+TABLE: dict[str, Reference] = {
+    "random-bits": _bits,
+    "random-uniform": _uniform,
+    "random-normal": _normal,
+    "random-bernoulli": lambda x, a, t: _uniform(x, a, t) < np.float32(a["p"]),
+}

@@ -1,0 +1,77 @@
+"""`update`: a body graph applied to operands, one node an optimizer's update of a parameter (R44).
+
+Attributes: body (its hash, the key in `graph.bodies`), inputs (the body's input names in the order
+of the operands), results (a (name, dtype, shape) a result, in the order of the body's results).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ..graph import Graph, Value
+from ..operation import Attributes, Cost, Fusion, Precision
+from ..types import Type
+from .op import Op, Types
+from .shapes import check_count
+
+if TYPE_CHECKING:
+    from ..builder import Builder
+
+
+def _infer(op: Op, operands: Types, attributes: Attributes) -> Types:
+    check_count(op, operands, len(attributes["inputs"]))
+    return tuple(Type(dtype, shape) for _, dtype, shape in attributes["results"])
+
+
+def apply_body(
+    b: Builder, key: str, body: Graph, operands: Mapping[str, Value]
+) -> dict[str, Value]:
+    """An `update` node of a body, which the graph keeps under `key` (its hash); results by name."""
+    b.graph.bodies.setdefault(key, body)
+    names = tuple(n.get("name") for n in body.inputs())
+    results = tuple((name, v.dtype, v.shape) for name, v in body.results.items())
+    given = [operands[name] for name in names]
+    found = b.several("update", *given, body=key, inputs=names, results=results)
+    return dict(zip(body.results, found))
+
+
+def inline(b: Builder, body: Graph, operands: Mapping[str, Value]) -> dict[str, Value]:
+    """The body's nodes made in `b`, its inputs replaced by operands of their names."""
+    made: dict[tuple[int, int], Value] = {}
+    live = body.live()
+    for node in body.nodes:
+        if node.operation == "input":
+            made[node.id, 0] = operands[node.get("name")]
+        elif node.id in live:
+            _copy(b, node, made)
+    return {name: made[v.node.id, v.result] for name, v in body.results.items()}
+
+
+def _copy(b: Builder, node, made: dict[tuple[int, int], Value]) -> None:  # type: ignore[no-untyped-def]
+    given = [made[v.node.id, v.result] for v in node.operands]
+    if len(node.types) == 1:
+        made[node.id, 0] = b(node.operation, *given, **dict(node.attributes))
+        return
+    found = b.several(node.operation, *given, **dict(node.attributes))
+    made.update({(node.id, i): v for i, v in enumerate(found)})
+
+
+def _cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
+    # The body is not at hand: an optimizer does about ten operations an element.
+    moved = sum(t.bytes for t in operands), sum(t.bytes for t in results)
+    return Cost(10 * sum(t.size for t in results), *moved)
+
+
+ROWS = [
+    Op(
+        "update",
+        "",
+        Fusion.OPAQUE,
+        Precision.FULL,
+        _infer,
+        "A body graph applied. Attributes body, inputs, results. Gradient: none.",
+        "none",
+        cost=_cost,
+    )
+]
