@@ -55,13 +55,13 @@ def shape_for(width_f32: int, dtype: str) -> Shape:
 
 
 SLOTS = (
-    "a b c"  # pointers to the first element
-    " m n k"
-    " ai ak bk bj ldc"  # strides in elements: A(i,k), B(k,j), rows of C
-    " n1 n2"  # sizes of batch axes 1 and 2 (axis 0 follows from the cells)
-    " a0 a1 a2 b0 b1 b2 c0 c1 c2"  # batch strides of A, B and C
-    " rows columns"  # of a cell: CELL_ROWS and panel columns, or m and n
-).split()
+    *("a", "b", "c"),  # pointers to the first element
+    *("m", "n", "k"),
+    *("ai", "ak", "bk", "bj", "ldc"),  # strides in elements: A(i,k), B(k,j), rows of C
+    *("n1", "n2"),  # sizes of batch axes 1 and 2 (axis 0 follows from the cells)
+    *("a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1", "c2"),  # batch strides
+    *("rows", "columns"),  # of a cell
+)
 """The argument block, eight bytes each."""
 
 
@@ -121,10 +121,8 @@ def _micro(s: Shape, height: int, vectors: int) -> str:
     )
     lines = [head, "entry:"]
     for r in range(height):
-        lines += [
-            f"  %ro{r} = mul i64 %ai, {r}",
-            f"  %ar{r} = getelementptr {t}, ptr %a, i64 %ro{r}",
-        ]
+        lines.append(f"  %ro{r} = mul i64 %ai, {r}")
+        lines.append(f"  %ar{r} = getelementptr {t}, ptr %a, i64 %ro{r}")
     lines += ["  br label %loop", "loop:"]
     lines += [f"  %{x} = phi i64 [0, %entry], [%{x}.1, %loop]" for x in ("k", "ao", "bo")]
     grid = [(r, c) for r in range(height) for c in range(vectors)]
@@ -233,8 +231,8 @@ def _next_k(loop: str, done: str) -> str:
 def _pack_columns(s: Shape, vectors: int) -> str:
     """A panel of B whose columns are contiguous: a transposing copy, column by column."""
     t, wide = s.scalar, vectors * s.width
-    return f"""define internal void @columns{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, i64 %cols, \
-ptr noalias %d) {{
+    return f"""define internal void @columns{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, \
+i64 %cols, ptr noalias %d) {{
 entry:
   br label %column
 column:
@@ -350,7 +348,7 @@ ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols)
 
 
 def _entry(name: str, s: Shape) -> str:
-    """Cells [begin, end): cell = (batch * row blocks + row block) * column blocks + column block."""
+    """Cells [begin, end), in order of batch, row block, column block."""
     t = s.scalar
     lines = [f"define void @{name}(ptr %block, i64 %begin, i64 %end) {{", "entry:"]
     lines.append(f"  %panel = alloca [{KC * s.columns} x {t}], align 64")
@@ -360,7 +358,7 @@ def _entry(name: str, s: Shape) -> str:
             f"  %p.{slot} = getelementptr i64, ptr %block, i64 {i}",
             f"  %{slot} = load {kind}, ptr %p.{slot}",
         ]
-    lines.append(f"""  %mr = add i64 %m, %rows
+    lines.append("""  %mr = add i64 %m, %rows
   %mr1 = sub i64 %mr, 1
   %rblocks = udiv i64 %mr1, %rows
   %nc = add i64 %n, %columns

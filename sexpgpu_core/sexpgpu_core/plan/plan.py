@@ -53,6 +53,8 @@ class Plan:
     results: tuple[Result, ...]
     verdict: int | None  # buffer of the bool scalar
     bytes: dict[Region, int] = field(default_factory=dict)
+    constants: dict[int, object] = field(default_factory=dict)
+    """Buffer -> array data, written into the INPUT region once, when the program is opened."""
 
 
 @dataclass(frozen=True, slots=True)

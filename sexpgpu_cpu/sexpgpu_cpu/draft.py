@@ -1,0 +1,57 @@
+"""A plan's work over memory, before any code is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sexpgpu_core.kernels.kernel import KernelCall
+from sexpgpu_core.plan.plan import Plan, Region
+
+from . import driver
+from .calls import node_works
+from .kernels import kernel_work
+from .loader import CodeUnit
+from .memory import Memory, Words
+from .native.unit import native_unit
+from .work import Places, Work
+
+OWN = (Region.INPUT, Region.SCALAR, Region.OUTPUT)
+"""Regions that each program has for itself; the others are the session's."""
+
+
+def driver_unit() -> CodeUnit:
+    return native_unit("driver", driver.SOURCE, driver.EXPORTED, driver.CONSTANTS)
+
+
+class Draft:
+    """`works` in the plan's order. `errors`: two words a call, (code, row). `gate`: the work that
+    decides whether to commit, where there is something to commit."""
+
+    def __init__(self, plan: Plan, persistent: Memory, transient: Memory) -> None:
+        self.plan = plan
+        own = {r: Memory(plan.bytes.get(r, 0)) for r in OWN}
+        self.memory: Mapping[Region, Memory] = {
+            Region.PERSISTENT: persistent,
+            Region.TRANSIENT: transient,
+            **own,
+        }
+        self.places = Places(plan, {r: m.address for r, m in self.memory.items()})
+        self.errors = Words(2 * len(plan.calls))
+        self.works = [w for i in range(len(plan.calls)) for w in self._call(i) if w.cells > 0]
+        self.gate = self._gate() if plan.commit < len(plan.calls) else None
+
+    def _call(self, number: int) -> list[Work]:
+        call = self.plan.calls[number]
+        if isinstance(call, KernelCall):
+            works = [kernel_work(call, self.places, number)]
+        else:
+            works = node_works(call, self.places, number)
+        for work in works:
+            work.commit = number >= self.plan.commit
+        return works
+
+    def _gate(self) -> Work:
+        verdict = self.plan.verdict
+        address = 0 if verdict is None else self.places.address(verdict)
+        words = [0, 0, address, self.errors.address, len(self.plan.calls)]
+        return Work(driver_unit(), "gate", words, 1, 1e-7)

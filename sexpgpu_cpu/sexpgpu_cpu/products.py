@@ -1,0 +1,213 @@
+"""Matrix products of a plan to work: views to strides of the emitted kernel or of a BLAS."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sexpgpu_core.kernels.kernel import View
+
+from .blas import Provider, provider
+from .blas_source import BLAS
+from .gemm_emit import cells, gemm_text, grid, shape_for
+from .host import host
+from .loader import CodeUnit, unit_key
+from .native.unit import native_unit
+from .work import Span, Work
+
+RATE = {"f32": 45e9, "f64": 20e9}
+"""Multiply-adds a second of one core, about."""
+
+
+class Matrix(NamedTuple):
+    """One operand: address, strides of its rows and columns and of up to three batch axes, in
+    elements."""
+
+    address: int
+    row: int
+    column: int
+    batch: tuple[int, ...]
+
+
+class Product(NamedTuple):
+    """C[b, i, j] = sum over k of A[b, i, k] B[b, k, j]."""
+
+    dtype: str
+    batch: tuple[int, ...]
+    m: int
+    n: int
+    k: int
+    a: Matrix
+    b: Matrix
+    c: Matrix
+
+    @property
+    def turned(self) -> Product:
+        """The same numbers as C^T = B^T A^T."""
+        return self._replace(
+            m=self.n, n=self.m, a=_transpose(self.b), b=_transpose(self.a), c=_transpose(self.c)
+        )
+
+
+def _transpose(x: Matrix) -> Matrix:
+    return x._replace(row=x.column, column=x.row)
+
+
+def matrix(view: View, address: int, itemsize: int, batch: tuple[int, ...], turn: bool) -> Matrix:
+    """A view's last two axes (exchanged if `turn`), its other axes broadcast to `batch`."""
+    *outer, row, column = view.strides
+    sizes = view.shape[:-2]
+    missing = len(batch) - len(sizes)
+    strides = [0] * missing + [0 if n == 1 else s for n, s in zip(sizes, outer)]
+    if turn:
+        row, column = column, row
+    return Matrix(address + view.offset * itemsize, row, column, tuple(strides))
+
+
+def merged(product: Product) -> Product:
+    """Batch axes of size 1 dropped, neighbours joined where all three operands allow it."""
+    axes: list[tuple[int, int, int, int]] = []
+    for n, x, y, z in zip(product.batch, product.a.batch, product.b.batch, product.c.batch):
+        if n == 1:
+            continue
+        if axes and axes[-1][1:] == (n * x, n * y, n * z):
+            axes[-1] = (axes[-1][0] * n, x, y, z)
+        else:
+            axes.append((n, x, y, z))
+    columns = list(zip(*axes)) if axes else [(), (), (), ()]
+    return product._replace(
+        batch=tuple(columns[0]),
+        a=product.a._replace(batch=tuple(columns[1])),
+        b=product.b._replace(batch=tuple(columns[2])),
+        c=product.c._replace(batch=tuple(columns[3])),
+    )
+
+
+def takes(product: Product) -> bool:
+    """Whether the emitted kernel can run it as it lies: rows of C and rows or columns of B are
+    contiguous."""
+    rows = product.c.column == 1 or product.n == 1
+    return rows and (1 in (product.b.row, product.b.column) or product.n == 1 or product.k == 1)
+
+
+def oriented(product: Product) -> Product | None:
+    """The product or its transpose, whichever the kernel takes; narrow results lie down, for a
+    vector along one column is mostly empty. Bits are the same either way."""
+    turned = product.turned
+    narrow = product.n < 8 <= product.m
+    for candidate in (turned, product) if narrow else (product, turned):
+        if takes(candidate):
+            return candidate
+    return None
+
+
+@functools.cache
+def unit(dtype: str) -> CodeUnit:
+    """The emitted kernel for f32 or f64 at this machine's width."""
+    shape = shape_for(host().width, dtype)
+    name = f"gemm_{dtype}"
+    text = gemm_text(name, shape)
+
+    def make() -> bytes:
+        from .compiler import compile_text
+
+        return compile_text(text, name, optimize=True)
+
+    return CodeUnit(unit_key("gemm", text), (name,), make)
+
+
+def product_work(product: Product, spans: Sequence[Span], call: int, commit: bool) -> list[Work]:
+    """One piece of work, or one for each index of the batch axes beyond the third."""
+    whole = merged(product)
+    works = []
+    for part in _three_axes(whole):
+        works.append(_work(part, spans, call, commit))
+    return works
+
+
+def _three_axes(product: Product) -> list[Product]:
+    if len(product.batch) <= 3:
+        return [product]
+    itemsize = 4 if product.dtype == "f32" else 8
+    parts = []
+    for i in range(product.batch[0]):
+        inside = [
+            x._replace(address=x.address + i * x.batch[0] * itemsize, batch=x.batch[1:])
+            for x in (product.a, product.b, product.c)
+        ]
+        parts += _three_axes(
+            product._replace(batch=product.batch[1:], a=inside[0], b=inside[1], c=inside[2])
+        )
+    return parts
+
+
+def _work(product: Product, spans: Sequence[Span], call: int, commit: bool) -> Work:
+    library = provider()
+    if not library.emitted and product.k:
+        work = _library_work(product, library)
+        if work is not None:
+            work.spans, work.call, work.commit = tuple(spans), call, commit
+            return work
+    return _emitted_work(product, spans, call, commit)
+
+
+def _emitted_work(p: Product, spans: Sequence[Span], call: int, commit: bool) -> Work:
+    code = unit(p.dtype)
+    shape = shape_for(host().width, p.dtype)
+    rows, columns = grid(p.m, p.n, p.k, shape.columns)
+    sizes = _sizes(p)
+    batch = sizes[0] * sizes[1] * sizes[2]
+    words = [p.a.address, p.b.address, p.c.address, p.m, p.n, p.k]
+    words += [p.a.row, p.a.column, p.b.row, _across(p), p.c.row, sizes[1], sizes[2]]
+    words += [*_batch_strides(p), rows, columns]
+    number = cells(p.m, p.n, rows, columns, batch)
+    seconds = p.m * p.n * p.k * batch / RATE[p.dtype] / max(number, 1) + 2e-7
+    return Work(code, code.names[0], words, number, seconds, tuple(spans), call=call, commit=commit)
+
+
+def _sizes(p: Product) -> tuple[int, ...]:
+    return (1,) * (3 - len(p.batch)) + p.batch
+
+
+def _batch_strides(p: Product) -> list[int]:
+    lead = [0] * (3 - len(p.batch))
+    return [s for x in (p.a, p.b, p.c) for s in (*lead, *x.batch)]
+
+
+def _across(p: Product) -> int:
+    """B's column stride; the kernel packs along rows where it is 1. A single column is a row."""
+    return 1 if p.n == 1 and p.b.row != 1 else p.b.column
+
+
+ROWS, COLUMNS = 192, 256
+"""Tiles of a product by a BLAS: multiples of its micro-kernels, so bits are the same at any
+number of threads (45, M3)."""
+
+
+def _library_work(p: Product, library: Provider) -> Work | None:
+    """Tiles by a BLAS; None where it cannot address an operand as it lies."""
+    a = _leading(p.a, p.m, p.k)
+    b = _leading(p.b, p.k, p.n)
+    if a is None or b is None or p.c.column != 1 or p.c.row < p.n:
+        return None
+    tall = p.m >= p.n
+    rows, columns = (ROWS, p.n) if tall else (p.m, COLUMNS)
+    sizes = _sizes(p)
+    batch = sizes[0] * sizes[1] * sizes[2]
+    words = [library.address(p.dtype), p.a.address, p.b.address, p.c.address, p.m, p.n, p.k]
+    words += [a[1], b[1], p.c.row, a[0], b[0], rows, columns, sizes[1], sizes[2]]
+    words += [*_batch_strides(p), p.a.row, p.b.column]
+    code = native_unit("blas", BLAS, ("tiles",), {"T": p.dtype, "LONG": library.long})
+    number = cells(p.m, p.n, rows, columns, batch)
+    seconds = p.m * p.n * p.k * batch / RATE[p.dtype] / max(number, 1) + 5e-7
+    return Work(code, "tiles", words, number, seconds)
+
+
+def _leading(x: Matrix, rows: int, columns: int) -> tuple[int, int] | None:
+    """CBLAS transposition and leading dimension of an operand of rows x columns."""
+    if x.column == 1 and x.row >= max(columns, 1):
+        return 111, x.row
+    if x.row == 1 and x.column >= max(rows, 1):
+        return 112, x.column
+    return None

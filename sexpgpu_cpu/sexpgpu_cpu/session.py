@@ -1,0 +1,87 @@
+"""A session: the arena, the programs over it, the threads. Used by one thread."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from sexpgpu_core.device import Unit
+from sexpgpu_core.ir.types import numpy_dtype
+from sexpgpu_core.plan.plan import Persistent, Region
+
+from . import driver
+from .cache import ObjectCache
+from .draft import Draft, driver_unit
+from .loader import load
+from .memory import Memory
+from .pool import Pool
+from .program import CpuProgram
+
+
+class CpuSnapshot:
+    """Copies of persistent values, readable from any thread until released."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self._arrays = arrays
+
+    def array(self, name: str) -> Any:
+        return self._arrays[name]
+
+    def release(self) -> None:
+        self._arrays = {}
+
+
+class CpuSession:
+    """Owns every byte until `close()`. One TRANSIENT region, as large as the largest plan's."""
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        persistent: Persistent,
+        threads: int,
+        cache: ObjectCache | None = None,
+    ) -> None:
+        self._layout = persistent
+        self._persistent = Memory(persistent.bytes)
+        plans = {u.name: u.plan for u in units if u.plan is not None}
+        largest = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans.values()), default=0)
+        self._transient = Memory(largest)
+        self._arrays = {n: self._view(n) for n in persistent.offsets}
+        drafts = {n: Draft(p, self._persistent, self._transient) for n, p in plans.items()}
+        needed = [w.unit for d in drafts.values() for w in d.works]
+        self.code = load([driver_unit(), *needed], cache or ObjectCache())
+        entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}
+        self.pool = Pool(threads, entry)
+        poison = self._transient if os.environ.get("SEXPGPU_CHECK") == "1" else None
+        self._programs = {
+            name: CpuProgram(name, draft, self.code, entry["serial"], self.pool, poison)
+            for name, draft in drafts.items()
+        }
+
+    def _view(self, name: str) -> Any:
+        dtype, shape = self._layout.types[name]
+        return self._persistent.array(numpy_dtype(dtype), shape, self._layout.offsets[name])
+
+    def program(self, name: str) -> CpuProgram:
+        return self._programs[name]
+
+    def write(self, name: str, value: Any) -> None:
+        """Copy a value in. TypeError where shape or dtype are not the layout's."""
+        target = self._arrays[name]
+        if value.shape != target.shape or value.dtype != target.dtype:
+            raise TypeError(
+                f"{name}: {value.dtype} {value.shape} for {target.dtype} {target.shape}"
+            )
+        target[...] = value
+
+    def read(self, name: str) -> Any:
+        """A copy of a persistent value, as of the last launch."""
+        return self._arrays[name].copy()
+
+    def snapshot(self, names: Sequence[str]) -> CpuSnapshot:
+        return CpuSnapshot({n: self._arrays[n].copy() for n in names})
+
+    def close(self) -> None:
+        """Stop the threads. Idempotent."""
+        self.pool.close()

@@ -1,0 +1,111 @@
+"""What a call becomes: one or more pieces of work, each a function over cells of its own grid."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sexpgpu_core.ir.types import WIDTH
+from sexpgpu_core.plan.plan import Plan, Region
+
+from .loader import CodeUnit
+from .memory import Memory
+
+
+class Span(NamedTuple):
+    """Bytes that a piece of work touches, by absolute address."""
+
+    start: int
+    stop: int
+    written: bool
+
+
+@dataclass(slots=True)
+class Work:
+    """`words`: the argument block. `cells`: its grid, fixed by shapes. `seconds`: a guess for one
+    cell, which only decides how cells are handed out. `scratch`: bytes a thread needs, whose
+    address goes into word `scratch_word`. `error`: the word that takes the address of the error
+    pair, or -1. `pokes`: (word, step scalar's text, dtype)."""
+
+    unit: CodeUnit
+    name: str
+    words: list[int]
+    cells: int
+    seconds: float
+    spans: tuple[Span, ...] = ()
+    scratch: int = 0
+    scratch_word: int = -1
+    error: int = -1
+    pokes: tuple[tuple[int, str, str], ...] = ()
+    call: int = -1
+    commit: bool = False
+
+
+class Places:
+    """Addresses of a program's buffers, and memory that single calls need beside them."""
+
+    __slots__ = ("kept", "plan", "regions")
+
+    def __init__(self, plan: Plan, regions: Mapping[Region, int]) -> None:
+        self.plan = plan
+        self.regions = regions
+        self.kept: list[Memory] = []
+
+    def address(self, storage: int) -> int:
+        buffer = self.plan.buffers[storage]
+        return self.regions[buffer.region] + buffer.offset
+
+    def span(self, storage: int, written: bool) -> Span:
+        start = self.address(storage)
+        return Span(start, start + self.plan.buffers[storage].bytes, written)
+
+    def extra(self, size: int) -> int:
+        """Address of room for one call alone."""
+        self.kept.append(Memory(size))
+        return self.kept[-1].address
+
+    def constant(self, values: Sequence[float], dtype: str) -> int:
+        """Address of numbers of a dtype, written now."""
+        width = WIDTH[dtype]
+        memory = Memory(width * len(values))
+        mask = (1 << 8 * width) - 1
+        data = b"".join((bits(v, dtype) & mask).to_bytes(width, "little") for v in values)
+        memory.map[: len(data)] = data
+        self.kept.append(memory)
+        return memory.address
+
+
+def bits(value: float | int | bool, dtype: str) -> int:
+    """A scalar as the low bytes of a word, rounded once to its dtype."""
+    if dtype == "f32":
+        return int.from_bytes(struct.pack("<f", _single(value)), "little")
+    if dtype == "f64":
+        return int.from_bytes(struct.pack("<d", value), "little", signed=True)
+    if dtype == "f16":
+        return int.from_bytes(struct.pack("<e", value), "little")
+    if dtype == "bf16":
+        return _bf16(value)
+    return (int(value) + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def _single(value: float) -> float:
+    """struct refuses what rounds to infinity; IEEE does not."""
+    try:
+        struct.pack("<f", value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    return value
+
+
+def _bf16(value: float) -> int:
+    """Rounded once, from the double: to odd in 32 bits first, so that no tie is made or lost."""
+    if value != value:
+        return 0x7FC0
+    single = struct.unpack("<f", struct.pack("<f", _single(value)))[0]
+    raw = struct.unpack("<I", struct.pack("<f", single))[0]
+    if single != value and abs(single) != float("inf"):
+        toward = abs(single) > abs(value)
+        raw = (raw - 1 if toward else raw) | 1
+    return (raw + 0x7FFF + ((raw >> 16) & 1)) >> 16
