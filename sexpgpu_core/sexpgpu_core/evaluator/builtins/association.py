@@ -9,7 +9,7 @@ from ..definitions import builtin
 from ..equality import eq
 from ..faults import wrong_type
 from ..values import NIL, Cons, MultipleValues, T, Value
-from .calling import element_test, key_of, predicate_test, test_of
+from .calling import element_test, key_of, predicate_test, relation_of
 from .defining import define
 from .listing import listed, proper
 
@@ -234,7 +234,7 @@ def _sublis(name: str) -> Callable[..., Value]:
     def call(
         alist: Any, tree: Any, *, key: Any = None, test: Any = None, test_not: Any = None
     ) -> Value:
-        holds, keyed = test_of(name, test, test_not), key_of(key)
+        holds, keyed = relation_of(name, test, test_not), key_of(key)
         pairs = [p for p in proper(name, alist) if p is not NIL]
 
         def replacement(node: Any) -> Any:
@@ -276,7 +276,7 @@ for _prefix in ("", "n"):
 @builtin("tree-equal", "(tree1 tree2 &key test test-not)")
 def tree_equal(tree1: Any, tree2: Any, *, test: Any = None, test_not: Any = None) -> Value:
     """Whether they have one shape and matching leaves."""
-    holds = test_of("tree-equal", test, test_not)
+    holds = relation_of("tree-equal", test, test_not)
     stack = [(tree1, tree2)]
     while stack:
         a, b = stack.pop()

@@ -130,7 +130,24 @@ _BOOLE: tuple[Callable[[int, int], int], ...] = (
     lambda a, b: ~a | b,
     lambda a, b: a | ~b,
 )
-BOOLE_NAMES = ["BOOLE-CLR", "BOOLE-SET", "BOOLE-1", "BOOLE-2", "BOOLE-C1", "BOOLE-C2", "BOOLE-AND", "BOOLE-IOR", "BOOLE-XOR", "BOOLE-EQV", "BOOLE-NAND", "BOOLE-NOR", "BOOLE-ANDC1", "BOOLE-ANDC2", "BOOLE-ORC1", "BOOLE-ORC2"]
+BOOLE_NAMES = [
+    "BOOLE-CLR",
+    "BOOLE-SET",
+    "BOOLE-1",
+    "BOOLE-2",
+    "BOOLE-C1",
+    "BOOLE-C2",
+    "BOOLE-AND",
+    "BOOLE-IOR",
+    "BOOLE-XOR",
+    "BOOLE-EQV",
+    "BOOLE-NAND",
+    "BOOLE-NOR",
+    "BOOLE-ANDC1",
+    "BOOLE-ANDC2",
+    "BOOLE-ORC1",
+    "BOOLE-ORC2",
+]
 
 
 @builtin("boole", "(operation integer1 integer2)")

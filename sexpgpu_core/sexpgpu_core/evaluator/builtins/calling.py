@@ -38,7 +38,7 @@ def _identity() -> Any:
 _DIRECT: dict[str, Predicate] = {"EQ": eq, "EQL": eql, "EQUAL": equal, "EQUALP": equalp}
 
 
-def test_of(name: str, test: Any, test_not: Any = None) -> Predicate:
+def relation_of(name: str, test: Any, test_not: Any = None) -> Predicate:
     """What :test and :test-not ask of an item and an element (after its key); eql by default."""
     if test_not is not None and test_not is not NIL:
         if test is not None and test is not NIL:
@@ -65,7 +65,7 @@ def _builtin_name(test: Any) -> str:
 
 def element_test(name: str, item: Any, test: Any, test_not: Any, key: Any) -> Callable[[Any], bool]:
     """Whether an element matches an item."""
-    holds, keyed = test_of(name, test, test_not), key_of(key)
+    holds, keyed = relation_of(name, test, test_not), key_of(key)
     if keyed is None:
         return lambda x: holds(item, x)
     return lambda x: holds(item, keyed(x))

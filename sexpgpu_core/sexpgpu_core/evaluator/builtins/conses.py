@@ -86,7 +86,18 @@ for _length in (1, 2, 3, 4):
         _path = "".join(_letters)
         _of = " of the ".join({"a": "car", "d": "cdr"}[c] for c in _path)
         _define_part(f"c{_path}r", _path, f"The {_of}.", reader=_length > 1)
-_ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
+_ORDINALS = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+]
 for _n, _name in enumerate(_ORDINALS):
     _define_part(_name, "a" + "d" * _n, f"The {_name} element; nil if there is none.")
 _define_part("rest", "d", "The list without its first element.")

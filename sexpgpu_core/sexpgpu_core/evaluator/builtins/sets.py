@@ -9,7 +9,7 @@ from ..definitions import builtin
 from ..equality import eql, eql_key, equal, equal_key
 from ..values import NIL, Cons, T, Value
 from .association import KEYS
-from .calling import Predicate, key_of, test_of
+from .calling import Predicate, key_of, relation_of
 from .defining import define
 from .listing import list_from, proper
 
@@ -37,7 +37,7 @@ class _Operands:
 
     def __init__(self, name: str, one: Any, two: Any, key: Any, test: Any, test_not: Any) -> None:
         keyed = key_of(key)
-        self.holds = test_of(name, test, test_not)
+        self.holds = relation_of(name, test, test_not)
         self.one, self.two = proper(name, one), proper(name, two)
         self.keys_one = [keyed(x) for x in self.one] if keyed else self.one
         self.keys_two = [keyed(x) for x in self.two] if keyed else self.two
@@ -111,7 +111,7 @@ def adjoin(
     item: Any, items: Any, *, key: Any = None, test: Any = None, test_not: Any = None
 ) -> Value:
     """The list with the item before it, unless it is in it."""
-    keyed, holds = key_of(key), test_of("adjoin", test, test_not)
+    keyed, holds = key_of(key), relation_of("adjoin", test, test_not)
     wanted = keyed(item) if keyed else item
     for x in proper("adjoin", items):
         if holds(wanted, keyed(x) if keyed else x):

@@ -1,0 +1,72 @@
+"""Where text goes: the check output, or a string that is being made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .faults import wrong_type
+from .standard_variables import VARIABLES
+from .values import NIL, String, T, Value
+
+
+class StringOutputStream:
+    """A stream whose text `get-output-stream-string` and `with-output-to-string` give."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+
+    def text(self) -> str:
+        """What was written, which is then forgotten."""
+        found = "".join(self.pieces)
+        self.pieces.clear()
+        return found
+
+
+class StringPieces:
+    """Writes to the end of a string with a fill pointer."""
+
+    __slots__ = ("string",)
+
+    def __init__(self, string: String) -> None:
+        self.string = string
+
+    def append(self, text: str) -> None:
+        self.string.data[self.string.fill :] = list(text)
+        self.string.fill = len(self.string.data)
+        self.string.dims = (self.string.fill,)
+
+
+def pieces_of(name: str, stream: Any) -> Any:
+    """What a stream designator appends to: nil is *standard-output*, t the check output."""
+    if stream is NIL:
+        stream = VARIABLES["*STANDARD-OUTPUT*"].value
+    if isinstance(stream, StringOutputStream):
+        return stream.pieces
+    if isinstance(stream, String) and stream.fill is not None:
+        return StringPieces(stream)
+    if stream is not T:
+        raise wrong_type(name, stream, "a stream")
+    from .machine import current
+
+    return current().output
+
+
+def column_of(pieces: Any) -> int:
+    """Characters since the last newline."""
+    if isinstance(pieces, StringPieces):
+        pieces = [pieces.string.text()]
+    count = 0
+    for piece in reversed(pieces):
+        newline = piece.rfind("\n")
+        if newline >= 0:
+            return count + len(piece) - newline - 1
+        count += len(piece)
+    return count
+
+
+def write_text(name: str, stream: Value, text: str) -> None:
+    """Append text to a stream."""
+    if text:
+        pieces_of(name, stream).append(text)

@@ -1,0 +1,424 @@
+"""Type specifiers to a small algebra of types, and whether a value is of one.
+
+What defines types (deftype, defstruct, define-condition) fills EXPANDERS, CLASSES and NAMERS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..diagnostics import problem
+from .equality import eql
+from .faults import wrong_type
+from .numeric import compare
+from .printer import brief
+from .values import (
+    NIL,
+    Array,
+    Character,
+    Cons,
+    Function,
+    Ratio,
+    Staged,
+    Symbol,
+    T,
+    Value,
+    first_value,
+)
+
+
+class Class(NamedTuple):
+    """A type of structures or conditions: `test` of a value, and the types it is a part of."""
+
+    test: Callable[[Value], bool]
+    parents: tuple[Symbol, ...]
+
+
+EXPANDERS: dict[Symbol, Callable[..., Value]] = {}
+"""deftype: name -> function of the specifier's arguments that gives another specifier."""
+
+CLASSES: dict[Symbol, Class] = {}
+"""Structures and conditions by name."""
+
+NAMERS: dict[type, Callable[[Any], Value]] = {}
+"""What type-of says of values of a Python class."""
+
+
+class Union(NamedTuple):
+    of: tuple[Any, ...]
+
+
+class Intersection(NamedTuple):
+    of: tuple[Any, ...]
+
+
+class Complement(NamedTuple):
+    of: Any
+
+
+class Members(NamedTuple):
+    of: tuple[Value, ...]
+
+
+class Numbers(NamedTuple):
+    """Numbers of some kinds between bounds; None: no bound."""
+
+    kinds: frozenset[str]  # integer ratio float
+    low: Value = None
+    high: Value = None
+    low_open: bool = False
+    high_open: bool = False
+
+
+class Arrays(NamedTuple):
+    """`dims` None: any rank; an entry None: any size. `element` None: any."""
+
+    dims: tuple[int | None, ...] | None
+    element: str | None
+    simple: bool = False
+
+
+class Conses(NamedTuple):
+    car: Any
+    cdr: Any
+
+
+class Named(NamedTuple):
+    """A row of KINDS, or a class."""
+
+    name: Any
+
+
+class Satisfying(NamedTuple):
+    predicate: Any
+
+
+ALL = Intersection(())
+NONE = Union(())
+
+
+class Kind(NamedTuple):
+    test: Callable[[Value], bool]
+    parent: str | None
+
+
+KINDS: dict[str, Kind] = {
+    "symbol": Kind(lambda x: x.__class__ is Symbol, None),
+    "keyword": Kind(lambda x: x.__class__ is Symbol and x.keyword, "symbol"),
+    "character": Kind(lambda x: x.__class__ is Character, None),
+    "base-char": Kind(lambda x: x.__class__ is Character and x.char < "\x80", "character"),
+    "standard-char": Kind(
+        lambda x: x.__class__ is Character and (x.char == "\n" or " " <= x.char <= "~"),
+        "base-char",
+    ),
+    "function": Kind(lambda x: isinstance(x, Function), None),
+    "tensor": Kind(lambda x: isinstance(x, Staged), None),
+    "hash-table": Kind(lambda x: type(x).__name__ == "HashTable", None),
+    "random-state": Kind(lambda x: type(x).__name__ == "RandomState", None),
+    "stream": Kind(lambda x: type(x).__name__ == "StringOutputStream", None),
+}
+
+_REAL = frozenset({"integer", "ratio", "float"})
+_RATIONAL = frozenset({"integer", "ratio"})
+_INTEGER = frozenset({"integer"})
+_FLOAT = frozenset({"float"})
+_CONS = Conses(ALL, ALL)
+_NULL = Members((NIL,))
+_LIST = Union((_CONS, _NULL))
+_VECTOR = Arrays((None,), None)
+FIXNUM = Numbers(_INTEGER, -(1 << 62), (1 << 62) - 1)
+
+ATOMIC: dict[str, Any] = {
+    "T": ALL,
+    "NIL": NONE,
+    "SYMBOL": Named("symbol"),
+    "KEYWORD": Named("keyword"),
+    "BOOLEAN": Members((T, NIL)),
+    "NULL": _NULL,
+    "CONS": _CONS,
+    "LIST": _LIST,
+    "ATOM": Complement(_CONS),
+    "SEQUENCE": Union((_LIST, _VECTOR)),
+    "NUMBER": Numbers(_REAL),
+    "REAL": Numbers(_REAL),
+    "RATIONAL": Numbers(_RATIONAL),
+    "RATIO": Numbers(frozenset({"ratio"})),
+    "COMPLEX": NONE,
+    "INTEGER": Numbers(_INTEGER),
+    "SIGNED-BYTE": Numbers(_INTEGER),
+    "UNSIGNED-BYTE": Numbers(_INTEGER, 0),
+    "BIT": Numbers(_INTEGER, 0, 1),
+    "FIXNUM": FIXNUM,
+    "BIGNUM": Intersection((Numbers(_INTEGER), Complement(FIXNUM))),
+    **{
+        name: Numbers(_FLOAT)
+        for name in ("FLOAT", "SHORT-FLOAT", "SINGLE-FLOAT", "DOUBLE-FLOAT", "LONG-FLOAT")
+    },
+    "CHARACTER": Named("character"),
+    "BASE-CHAR": Named("base-char"),
+    "STANDARD-CHAR": Named("standard-char"),
+    "EXTENDED-CHAR": Intersection((Named("character"), Complement(Named("base-char")))),
+    "FUNCTION": Named("function"),
+    "COMPILED-FUNCTION": Named("function"),
+    "HASH-TABLE": Named("hash-table"),
+    "RANDOM-STATE": Named("random-state"),
+    "STREAM": Named("stream"),
+    "STRING-STREAM": Named("stream"),
+    "TENSOR": Named("tensor"),
+    "PATHNAME": NONE,
+    "LOGICAL-PATHNAME": NONE,
+    "PACKAGE": NONE,
+    "READTABLE": NONE,
+    "RESTART": NONE,
+    "METHOD": NONE,
+    "GENERIC-FUNCTION": NONE,
+    "ARRAY": Arrays(None, None),
+    "SIMPLE-ARRAY": Arrays(None, None, True),
+    "VECTOR": _VECTOR,
+    "SIMPLE-VECTOR": Arrays((None,), "t", True),
+    "STRING": Arrays((None,), "character"),
+    "BASE-STRING": Arrays((None,), "character"),
+    "SIMPLE-STRING": Arrays((None,), "character", True),
+    "SIMPLE-BASE-STRING": Arrays((None,), "character", True),
+    "BIT-VECTOR": Arrays((None,), "bit"),
+    "SIMPLE-BIT-VECTOR": Arrays((None,), "bit", True),
+}
+
+
+def is_type(value: Value, kind: Any) -> bool:
+    """Whether a value is of a parsed type."""
+    return _TESTS[kind.__class__](value, kind)
+
+
+def _is_number(x: Value, t: Numbers) -> bool:
+    kind = _NUMBER_KINDS.get(x.__class__)
+    if kind is None or kind not in t.kinds:
+        return False
+    if t.low is not None:
+        order = compare("typep", x, t.low)
+        if order not in ((1,) if t.low_open else (0, 1)):
+            return False
+    if t.high is not None:
+        order = compare("typep", x, t.high)
+        return order in ((-1,) if t.high_open else (-1, 0))
+    return True
+
+
+_NUMBER_KINDS: dict[type, str] = {int: "integer", float: "float", Ratio: "ratio"}
+
+
+def _is_array(x: Value, t: Arrays) -> bool:
+    if not isinstance(x, Array) or (t.element is not None and x.element != t.element):
+        return False
+    if t.simple and (x.fill is not None or x.adjustable):
+        return False
+    if t.dims is None:
+        return True
+    return len(t.dims) == len(x.dims) and all(
+        want is None or want == have for want, have in zip(t.dims, x.dims)
+    )
+
+
+def _is_named(x: Value, t: Named) -> bool:
+    return KINDS[t.name].test(x) if t.name.__class__ is str else CLASSES[t.name].test(x)
+
+
+def _satisfies(x: Value, t: Satisfying) -> bool:
+    from .designators import function_of
+
+    return first_value(function_of(t.predicate).call(x)) is not NIL
+
+
+_TESTS: dict[type, Callable[[Value, Any], bool]] = {
+    Union: lambda x, t: any([is_type(x, k) for k in t.of]),
+    Intersection: lambda x, t: _is_all(x, t.of),
+    Complement: lambda x, t: not is_type(x, t.of),
+    Members: lambda x, t: any([eql(x, m) for m in t.of]),
+    Numbers: _is_number,
+    Arrays: _is_array,
+    Conses: lambda x, t: (
+        x.__class__ is Cons and (t is _CONS or (is_type(x.car, t.car) and is_type(x.cdr, t.cdr)))
+    ),
+    Named: _is_named,
+    Satisfying: _satisfies,
+}
+
+
+def _is_all(x: Value, kinds: tuple[Any, ...]) -> bool:
+    for kind in kinds:
+        if not is_type(x, kind):
+            return False
+    return True
+
+
+def parse_type(spec: Value) -> Any:
+    """The type of a specifier; E-TYPE if it names none."""
+    for _ in range(1000):
+        if spec.__class__ is Symbol:
+            known = ATOMIC.get(spec.name) if spec.home == "" else None
+            if known is not None:
+                return known
+            if spec in CLASSES:
+                return Named(spec)
+        head = spec.car if spec.__class__ is Cons else spec
+        if head.__class__ is not Symbol:
+            break
+        expander = EXPANDERS.get(head)
+        if expander is None:
+            return _compound(spec, head)
+        spec = first_value(expander(*_arguments(spec.cdr)) if spec is not head else expander())
+    raise no_type(spec)
+
+
+def no_type(spec: Value) -> Exception:
+    return problem("E-TYPE", f"{brief(spec)} is no type", wanted="a type specifier")
+
+
+def _arguments(items: Value) -> list[Value]:
+    from .values import list_items
+
+    try:
+        return list_items(items)
+    except TypeError:
+        raise no_type(items) from None
+
+
+def _compound(spec: Value, head: Symbol) -> Any:
+    maker = _COMPOUND.get(head.name) if head.home == "" else None
+    if spec.__class__ is not Cons or maker is None:
+        raise no_type(spec)
+    try:
+        return maker(*_arguments(spec.cdr))
+    except TypeError:
+        raise no_type(spec) from None
+
+
+def _bound(spec: Value) -> tuple[Value, bool]:
+    """A bound and whether it is left out itself: 3, (3), *."""
+    if spec.__class__ is Symbol and spec.name == "*":
+        return None, False
+    if spec.__class__ is Cons:
+        return _bound(spec.car)[0], True
+    if spec.__class__ not in _NUMBER_KINDS:
+        raise wrong_type("a type specifier", spec, "a number or *")
+    return spec, False
+
+
+_STAR = Symbol("*", "")
+
+
+def _numbers(kinds: frozenset[str]) -> Callable[..., Any]:
+    def make(low: Value = _STAR, high: Value = _STAR) -> Any:
+        (a, a_open), (b, b_open) = _bound(low), _bound(high)
+        if kinds == _INTEGER:
+            a, a_open = (a + 1 if a_open else a), False
+            b, b_open = (b - 1 if b_open else b), False
+        if a is not None and b is not None and compare("a type", a, b) > 0:
+            return NONE
+        return Numbers(kinds, a, b, a_open, b_open)
+
+    return make
+
+
+def _unsigned(size: Value = _STAR) -> Any:
+    return Numbers(_INTEGER, 0, None if size.__class__ is Symbol else (1 << size) - 1)
+
+
+def _signed(size: Value = _STAR) -> Any:
+    if size.__class__ is Symbol:
+        return Numbers(_INTEGER)
+    return Numbers(_INTEGER, -(1 << (size - 1)), (1 << (size - 1)) - 1)
+
+
+def _is_star(x: Value) -> bool:
+    return x.__class__ is Symbol and x.name == "*"
+
+
+def _dims(spec: Value) -> tuple[int | None, ...] | None:
+    if _is_star(spec):
+        return None
+    if spec.__class__ is int:
+        return (None,) * spec
+    return tuple(None if _is_star(d) else d for d in _arguments(spec))
+
+
+def _arrays(simple: bool) -> Callable[..., Any]:
+    def make(element: Value = _STAR, dims: Value = _STAR) -> Any:
+        return Arrays(_dims(dims), None if _is_star(element) else upgraded(element), simple)
+
+    return make
+
+
+def _vector_type(element: Value = _STAR, size: Value = _STAR) -> Any:
+    return Arrays(
+        (None if _is_star(size) else size,), None if _is_star(element) else upgraded(element)
+    )
+
+
+def _sized(element: str, simple: bool) -> Callable[..., Any]:
+    return lambda size=_STAR: Arrays((None if _is_star(size) else size,), element, simple)
+
+
+def upgraded(element: Value) -> str:
+    """The element type that an array for such elements has: t character bit integer float nil."""
+    from .subtypes import is_subtype
+
+    kind = parse_type(element)
+    if kind == NONE:
+        return "nil"
+    for name, wide in _UPGRADES:
+        if is_subtype(kind, wide)[0]:
+            return name
+    return "t"
+
+
+_UPGRADES: tuple[tuple[str, Any], ...] = (
+    ("bit", Numbers(_INTEGER, 0, 1)),
+    ("integer", Numbers(_INTEGER, -(1 << 63), (1 << 64) - 1)),
+    ("float", Numbers(_FLOAT)),
+    ("character", Named("character")),
+)
+
+
+def _cons_type(car: Value = _STAR, cdr: Value = _STAR) -> Any:
+    return Conses(*(ALL if _is_star(part) else parse_type(part) for part in (car, cdr)))
+
+
+_COMPOUND: dict[str, Callable[..., Any]] = {
+    "OR": lambda *specs: Union(tuple(parse_type(s) for s in specs)),
+    "AND": lambda *specs: Intersection(tuple(parse_type(s) for s in specs)),
+    "NOT": lambda spec: Complement(parse_type(spec)),
+    "MEMBER": lambda *objects: Members(objects),
+    "EQL": lambda value: Members((value,)),
+    "SATISFIES": lambda predicate: Satisfying(predicate),
+    "VALUES": lambda *specs: parse_type(specs[0]) if specs else ALL,
+    "INTEGER": _numbers(_INTEGER),
+    "RATIONAL": _numbers(_RATIONAL),
+    "REAL": _numbers(_REAL),
+    **{
+        name: _numbers(_FLOAT)
+        for name in ("FLOAT", "SHORT-FLOAT", "SINGLE-FLOAT", "DOUBLE-FLOAT", "LONG-FLOAT")
+    },
+    "COMPLEX": lambda part=_STAR: NONE,
+    "MOD": lambda n: Numbers(_INTEGER, 0, n - 1),
+    "UNSIGNED-BYTE": _unsigned,
+    "SIGNED-BYTE": _signed,
+    "ARRAY": _arrays(False),
+    "SIMPLE-ARRAY": _arrays(True),
+    "VECTOR": _vector_type,
+    "SIMPLE-VECTOR": _sized("t", True),
+    "STRING": _sized("character", False),
+    "BASE-STRING": _sized("character", False),
+    "SIMPLE-STRING": _sized("character", True),
+    "SIMPLE-BASE-STRING": _sized("character", True),
+    "BIT-VECTOR": _sized("bit", False),
+    "SIMPLE-BIT-VECTOR": _sized("bit", True),
+    "CONS": _cons_type,
+    "FUNCTION": lambda *signature: Named("function"),
+}
+
+
+def typep(value: Value, spec: Value) -> bool:
+    """Whether a value is of the type a specifier names."""
+    return is_type(value, parse_type(spec))
