@@ -1,0 +1,101 @@
+"""Arguments of tensor builtins that are ordinary values: shapes, axes, dtypes, choices, flags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..diagnostics import nearest, problem
+from ..evaluator.values import NIL, Cons, Staged, String, Symbol, Value, list_items
+from ..ir.types import DTYPES
+from .faults import describe
+from .promote import integer
+
+Shape = tuple[int, ...]
+
+
+def integers(name: str, what: str, value: Value) -> Shape:
+    """A list of integers, or one."""
+    if value.__class__ is int:
+        return (value,)
+    if value is NIL or value.__class__ is Cons:
+        return tuple(integer(name, what, v) for v in list_items(value))
+    if isinstance(value, Staged):
+        raise value.refuse(f"the {what} of {name}")
+    raise problem(
+        "E-TYPE",
+        f"{what} of {name} is a list of integers, not {describe(value)}",
+        hint="a list in a call is made: (list a b) or '(0 1)",
+        wanted="list of integers",
+    )
+
+
+def sizes(name: str, value: Value) -> Shape:
+    """A shape: sizes from 0."""
+    found = integers(name, "shape", value)
+    for size in found:
+        if size < 0:
+            raise problem("E-SHAPE-ARGUMENT", f"{name}: size {size} in shape {shape_text(found)}")
+    return found
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    return "(" + " ".join(map(str, shape)) + ")"
+
+
+def axis(name: str, value: Value, rank: int) -> int:
+    """One axis, counted from the front. E-SHAPE-AXIS."""
+    at = integer(name, "axis", value)
+    if not -rank <= at < rank:
+        raise problem(
+            "E-SHAPE-AXIS", f"{name}: axis {at} of a tensor with {rank} axes", axis=at, rank=rank
+        )
+    return at % rank
+
+
+def axes(name: str, value: Value, rank: int) -> Shape:
+    """Ascending axes; nil is all of them."""
+    if value is NIL:
+        return tuple(range(rank))
+    found = sorted(axis(name, v, rank) for v in integers(name, "axis", value))
+    if len(set(found)) != len(found):
+        raise problem("E-SHAPE-AXIS", f"{name}: an axis is named twice", rank=rank)
+    return tuple(found)
+
+
+def dtype(name: str, value: Value, default: str) -> str:
+    """A dtype from its keyword; nil is the default."""
+    if value is NIL:
+        return default
+    found = value.name.lower() if value.__class__ is Symbol and value.keyword else None
+    if found in DTYPES:
+        return found
+    near = nearest(found or "", DTYPES)
+    hint = f"did you mean :{near}?" if near else "dtypes: " + " ".join(f":{d}" for d in DTYPES)
+    raise problem("E-DTYPE-ARGUMENT", f"{name}: {describe(value)} is no dtype", hint=hint)
+
+
+def choice(name: str, what: str, value: Value, known: Sequence[str]) -> str:
+    """A keyword out of a few, without its colon; E-TYPE names the nearest."""
+    found = value.name.lower() if value.__class__ is Symbol else None
+    if found in known:
+        return found  # type: ignore[return-value]
+    near = nearest(found or "", known)
+    hint = f"did you mean :{near}?" if near else "one of " + " ".join(f":{k}" for k in known)
+    raise problem("E-TYPE", f"{what} of {name} is {describe(value)}", hint=hint, wanted=hint)
+
+
+def flag(value: Any) -> bool:
+    """Truth of Lisp."""
+    return value is not NIL
+
+
+def name_text(value: Value) -> str | None:
+    """A name given as a string or symbol; None for nil."""
+    if value is NIL or value is None:
+        return None
+    if isinstance(value, String):
+        return value.text()
+    if value.__class__ is Symbol:
+        return str(value.name.lower())
+    raise problem("E-TYPE", f"a name is a string, not {describe(value)}", wanted="string")

@@ -1,0 +1,73 @@
+"""Gradients held back or changed; and the listed builtins that are not there yet."""
+
+from __future__ import annotations
+
+from ...evaluator.definitions import builtin, native_macro
+from ...evaluator.values import Cons, Function, Value
+from ..host import tracer
+from ..promote import node_of, operands, real
+from ..table import not_yet, tensor_builtin
+from ..tensor import Tensor
+
+
+@tensor_builtin("stop-gradient", "(x)")
+def stop_gradient(x: Value) -> Tensor:
+    """x, through which no gradient flows. A. (stop-gradient x)"""
+    t = tracer("stop-gradient")
+    return t.tensor(t.builder("stop-gradient", node_of("stop-gradient", x, t)))
+
+
+@tensor_builtin("straight-through", "(x y)")
+def straight_through(x: Value, y: Value) -> Tensor:
+    """The value of y, the gradient to x. F, shape of x. (straight-through x (round x))"""
+    t, (to, value) = operands("straight-through", (x, y))
+    return t.tensor(t.builder("straight-through", value, to))
+
+
+@tensor_builtin("gradient-scale", "(x factor)")
+def gradient_scale(x: Value, factor: Value) -> Tensor:
+    """x; its gradient times a number, -1 reverses it. F. (gradient-scale x 0.1)"""
+    t = tracer("gradient-scale")
+    by = real("gradient-scale", "factor", factor)
+    return t.tensor(t.builder("gradient-scale", node_of("gradient-scale", x, t), factor=by))
+
+
+def _macro_not_yet(name: str, instead: str) -> None:
+    not_yet("%" + name, instead)
+
+    @native_macro(name)
+    def expand(form: Cons, environment: Value) -> Value:
+        from ...diagnostics import problem
+
+        raise problem("E-UNSUPPORTED", f"{name} is not there yet", hint=instead, name=name)
+
+
+LATER = "it comes with a later version"
+for _name in (
+    "scan", "associative-scan", "while-loop", "cond-select", "map-over", "grad", "value-and-grad",
+    "custom-gradient", "operation", "over-pass", "causal", "initial", "stage-stat", "token-id",
+    "loader-batch", "file-tensor", "push-rows",
+    "quantile", "median", "kron", "gather-nd", "scatter-max", "scatter-min", "unique-count",
+    "segment-max", "segment-min", "segment-softmax", "cbrt", "erfinv", "lgamma", "digamma",
+    "random-truncated-normal", "random-categorical", "random-gumbel", "random-exponential",
+    "random-permutation", "shuffle",
+    "cholesky", "solve-triangular", "solve", "inverse", "det", "logdet", "qr", "svd", "eigh",
+    "newton-schulz", "matrix-power",
+):  # fmt: skip
+    not_yet(_name, LATER)
+_macro_not_yet("checkpoint", "leave it out: it changes memory, not values")
+_macro_not_yet("with-weights", LATER)
+_macro_not_yet("with-call", LATER)
+
+
+@builtin("%with", "(what value body)", staged=True)
+def with_setting(what: str, value: Value, body: Function) -> Value:
+    """Calls body with one setting of the trace changed: mode, frozen or policy."""
+    t = tracer(what)
+    target = t.builder if what == "policy" else t
+    before = getattr(target, what)
+    setattr(target, what, value(before) if callable(value) else value)
+    try:
+        return body.call()
+    finally:
+        setattr(target, what, before)

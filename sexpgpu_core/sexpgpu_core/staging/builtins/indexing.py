@@ -1,0 +1,213 @@
+"""Builtins that read and write by index. `:out :error` (default) or `:drop` (R11)."""
+
+from __future__ import annotations
+
+from ...diagnostics import problem
+from ...evaluator.values import NIL, Cons, MultipleValues, Value, keyword
+from ...ir.graph import Value as Node
+from ...ir.types import INTEGERS
+from ..arguments import axis as axis_of
+from ..arguments import choice, flag
+from ..arguments import dtype as dtype_of
+from ..faults import describe
+from ..host import tracer
+from ..promote import integer, node_of, operands
+from ..table import tensor_builtin
+from ..tensor import Tensor, is_tensor
+from ..tracer import Tracer
+from .making import tensor
+from .shape import reshaped
+
+ERROR = keyword("ERROR")
+
+
+def index_node(name: str, value: Value, t: Tracer) -> Node:
+    """An index operand: an integer tensor, or a Lisp integer or list of them."""
+    if value.__class__ is int or value.__class__ is Cons:
+        value = tensor(value)
+    node = node_of(name, value, t)
+    if node.dtype not in INTEGERS:
+        raise problem(
+            "E-DTYPE-ARGUMENT",
+            f"the index of {name} is {describe(value)}, wants integers",
+            hint="cast it: (cast index :i32)",
+        )
+    return node
+
+
+def _out(name: str, value: Value) -> str:
+    return choice(name, "out", value, ("error", "drop"))
+
+
+@tensor_builtin("gather", "(x index &key (axis 0) (batch-axes 0) (out :error))")
+def gather(
+    x: Value, index: Value, *, axis: Value = 0, batch_axes: Value = 0, out: Value = ERROR
+) -> Tensor:
+    """x at index on an axis, which the index's shape replaces; gradient a dense scatter-add. A.
+
+    (gather wte tokens): (v d), (b n) => (b n d)"""
+    t = tracer("gather")
+    node, at = node_of("gather", x, t), index_node("gather", index, t)
+    lead = integer("gather", "batch-axes", batch_axes)
+    place = axis_of("gather", axis, len(node.shape)) if axis != 0 or lead == 0 else lead
+    more = {"batch-axes": lead} if lead else {}
+    return t.tensor(t.builder("gather", node, at, axis=place, out=_out("gather", out), **more))
+
+
+def _define_along(name: str, says: str, writes: bool) -> None:
+    def take(x: Value, index: Value, *, axis: Value = -1, out: Value = ERROR) -> Tensor:
+        t = tracer(name)
+        node, at = node_of(name, x, t), index_node(name, index, t)
+        place = axis_of(name, axis, len(node.shape))
+        return t.tensor(t.builder(name, node, at, axis=place, out=_out(name, out)))
+
+    def put(x: Value, index: Value, y: Value, *, axis: Value = -1, out: Value = ERROR) -> Tensor:
+        t, (node, part) = operands(name, (x, y))
+        at = index_node(name, index, t)
+        if part.shape != at.shape:
+            part = t.builder("broadcast-to", part, shape=at.shape)
+        place = axis_of(name, axis, len(node.shape))
+        return t.tensor(t.builder(name, node, at, part, axis=place, out=_out(name, out)))
+
+    call = put if writes else take
+    more = "x index y" if writes else "x index"
+    call.__doc__ = f"{says}; equal ranks. A. ({name} {more})"
+    tensor_builtin(name, f"({more} &key (axis -1) (out :error))")(call)
+
+
+_define_along("take-along", "x at index along an axis, shape of index", False)
+_define_along("put-along", "x with y written at index along an axis", True)
+
+
+def _define_scatter(name: str, says: str) -> None:
+    def call(x: Value, index: Value, y: Value, *, axis: Value = 0, out: Value = ERROR) -> Tensor:
+        t, (node, part) = operands(name, (x, y))
+        at = index_node(name, index, t)
+        place = axis_of(name, axis, len(node.shape))
+        shape = (*node.shape[:place], *at.shape, *node.shape[place + 1 :])
+        if part.shape != shape:
+            part = t.builder("broadcast-to", part, shape=shape)
+        return t.tensor(t.builder(name, node, at, part, axis=place, out=_out(name, out)))
+
+    call.__doc__ = f"{says}. Shape of x. ({name} x index y)"
+    tensor_builtin(name, "(x index y &key (axis 0) (out :error))")(call)
+
+
+_define_scatter("scatter-add", "y added to x at index, in ascending position")
+_define_scatter("scatter-set", "y written to x at index; at equal ones the last counts")
+
+
+@tensor_builtin("one-hot", "(i n &key (axis -1) dtype)")
+def one_hot(i: Value, n: Value, *, axis: Value = -1, dtype: Value = NIL) -> Tensor:
+    """True at the index, on a new axis of n; out of range is all false. I to A. (one-hot label 10)"""
+    t = tracer("one-hot")
+    node = index_node("one-hot", i, t)
+    place = axis_of("one-hot", axis, len(node.shape) + 1)
+    found = dtype_of("one-hot", dtype, "bool")
+    count = integer("one-hot", "n", n)
+    return t.tensor(t.builder("one-hot", node, n=count, axis=place, dtype=found))
+
+
+@tensor_builtin("sort", "(x &key (axis -1) descending)")
+def sort(x: Value, *, axis: Value = -1, descending: Value = NIL) -> Tensor:
+    """x in order along an axis; stable, NaN last. Of a sequence it is the standard's. N. (sort x)"""
+    return _ordered("sort", x, axis, descending)
+
+
+@tensor_builtin("argsort", "(x &key (axis -1) descending)")
+def argsort(x: Value, *, axis: Value = -1, descending: Value = NIL) -> Tensor:
+    """The indices that sort x along an axis; stable, i32. N, gradient 0. (argsort x)"""
+    return _ordered("argsort", x, axis, descending)
+
+
+def _ordered(name: str, x: Value, axis: Value, descending: Value) -> Tensor:
+    t = tracer(name)
+    node = node_of(name, x, t)
+    place = axis_of(name, axis, len(node.shape))
+    return t.tensor(t.builder(name, node, axis=place, descending=flag(descending)))
+
+
+@tensor_builtin("top-k", "(x k &key (axis -1) smallest)")
+def top_k(x: Value, k: Value, *, axis: Value = -1, smallest: Value = NIL) -> Value:
+    """Two values: the k greatest along an axis, in order, and their indices (i32). N. (top-k x 5)"""
+    t = tracer("top-k")
+    node = node_of("top-k", x, t)
+    place = axis_of("top-k", axis, len(node.shape))
+    count = integer("top-k", "k", k)
+    if not 1 <= count <= node.shape[place]:
+        raise problem("E-SHAPE-ARGUMENT", f"top-k: {count} of {node.shape[place]}")
+    found = t.builder.several("top-k", node, k=count, axis=place, smallest=flag(smallest))
+    return MultipleValues(t.tensor(v) for v in found)
+
+
+@tensor_builtin("searchsorted", "(sorted x &key right)")
+def searchsorted(sorted_: Value, x: Value, *, right: Value = NIL) -> Tensor:
+    """Where each element of x would stand in sorted, an axis in ascending order. N, i32. (searchsorted s x)"""
+    t, (line, node) = operands("searchsorted", (sorted_, x))
+    return t.tensor(t.builder("searchsorted", line, node, right=flag(right)))
+
+
+@tensor_builtin("bucketize", "(x edges &key right)")
+def bucketize(x: Value, edges: Value, *, right: Value = NIL) -> Tensor:
+    """The bucket of each element between ascending edges, a list or (n). N, i32. (bucketize x '(0 1))"""
+    if edges.__class__ is Cons:
+        dtype = keyword(x.dtype.upper()) if is_tensor(x) else NIL
+        edges = tensor(edges, dtype=dtype)
+    return searchsorted(edges, x, right=right)
+
+
+@tensor_builtin("segment-sum", "(x segments n &key (out :error))")
+def segment_sum(x: Value, segments: Value, n: Value, *, out: Value = ERROR) -> Tensor:
+    """Sums of the rows of x with one segment number. N, (n . rest). (segment-sum x ids 10)"""
+    t = tracer("segment-sum")
+    node, at = node_of("segment-sum", x, t), index_node("segment-sum", segments, t)
+    count = integer("segment-sum", "n", n)
+    return t.tensor(t.builder("segment-sum", node, at, n=count, out=_out("segment-sum", out)))
+
+
+@tensor_builtin("segment-mean", "(x segments n &key (out :error))")
+def segment_mean(x: Value, segments: Value, n: Value, *, out: Value = ERROR) -> Tensor:
+    """Means of the rows of x with one segment number; an empty one is 0. F. (segment-mean x ids 10)"""
+    t = tracer("segment-mean")
+    total = t.node(segment_sum(x, segments, n, out=out))
+    b, at = t.builder, index_node("segment-mean", segments, t)
+    ones = b.constant(1.0, total.dtype, at.shape)
+    counts = b("segment-sum", ones, at, n=total.shape[0], out=_out("segment-mean", out))
+    least = b("maximum", counts, b.like(1.0, counts))
+    column = reshaped(t, least, (total.shape[0],) + (1,) * (len(total.shape) - 1))
+    return t.tensor(b("divide", total, column))
+
+
+@tensor_builtin("bincount", "(x n &key weights (out :error))")
+def bincount(x: Value, n: Value, *, weights: Value = NIL, out: Value = ERROR) -> Tensor:
+    """How often each of 0 .. n-1 occurs, or its sum of weights. I, (n), i32. (bincount label 10)"""
+    t = tracer("bincount")
+    node = index_node("bincount", x, t)
+    b, flat = t.builder, (node.type.size,)
+    parts = b.constant(1, "i32", flat)
+    if weights is not NIL:
+        parts = reshaped(t, node_of("bincount", weights, t), flat)
+    at = reshaped(t, node, flat)
+    count = integer("bincount", "n", n)
+    return t.tensor(b("segment-sum", parts, at, n=count, out=_out("bincount", out)))
+
+
+@tensor_builtin("index-update", "(x y &rest index)")
+def index_update(x: Value, y: Value, *index: Value) -> Tensor:
+    """x with y written at an index as in `tref`; numbers only. A. (index-update x row 3)"""
+    from ...evaluator.values import T, make_list
+    from .moving import slice_set
+
+    t, (node, part) = operands("index-update", (x, y))
+    places = [(a, i) for a, i in enumerate(index) if i is not T]
+    shape = list(node.shape)
+    for a, i in places:
+        shape[a] = 1
+        integer("index-update", "index", i)
+    wide = t.builder("broadcast-to", part, shape=tuple(s for a, s in enumerate(node.shape) if a not in dict(places)))
+    return slice_set(
+        x,
+        t.tensor(reshaped(t, wide, tuple(shape))),
+        axis=make_list(a for a, _ in places),
+        start=make_list(i for _, i in places),
+    )

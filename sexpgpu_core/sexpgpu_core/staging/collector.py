@@ -1,0 +1,53 @@
+"""What the forms of a run file have declared so far. A name that is declared twice is E-TWICE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import Related, problem
+from ..evaluator.values import Symbol, Value
+from ..spans import Span
+
+
+class Collector:
+    """Filled in the order of evaluation; read when the file is at its end.
+
+    `chosen` maps a knob to the Lisp text given from outside; `variant_forms` a knob to the form
+    that the chosen variant gives it.
+    """
+
+    def __init__(self, sources: Mapping[str, Any], chosen: Mapping[str, str]) -> None:
+        self.sources = sources
+        self.chosen = dict(chosen)
+        self.variant_forms: dict[str, Value] = {}
+        self.main = ""  # name of the file's own module
+        self.knobs: dict[str, Any] = {}
+        self.variants: dict[str, Any] = {}
+        self.sweeps: dict[str, Any] = {}
+        self.loaders: dict[str, Any] = {}
+        self.loader_symbols: dict[str, Symbol] = {}
+        self.models: dict[str, Any] = {}
+        self.passes: dict[str, Any] = {}
+        self.targets: list[Any] = []
+        self.outputs: dict[str, Any] = {}
+        self.diagnostics: dict[str, Any] = {}
+        self.loads: list[Any] = []
+        self.run: Any = None
+        self.spans: dict[tuple[str, str], Span | None] = {}
+
+    def claim(self, kind: str, name: str, span: Span | None) -> None:
+        """Note where a name is declared; E-TWICE if it was before."""
+        key = (kind, name)
+        if key in self.spans:
+            first = self.spans[key]
+            related = (Related("first here", first),) if first is not None else ()
+            raise problem(
+                "E-TWICE", f"{kind} {name} is declared twice", related=related, name=name
+            ).locate(span)
+        self.spans[key] = span
+
+    @property
+    def counters(self) -> frozenset[str]:
+        """Names of the counters of all loaders."""
+        return frozenset(c for loader in self.loaders.values() for c in loader.counters)

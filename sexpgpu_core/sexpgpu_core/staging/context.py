@@ -1,0 +1,90 @@
+"""`(ctx key)`: which keys each place knows, and of what kind (contracts/ctx.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..diagnostics import nearest, problem
+from ..evaluator.values import NIL, String, Symbol, Value, keyword
+from .tensor import StepScalar
+
+PLACES = {
+    "mode": "POEGU", "stage": "POEGCLU", "loader": "POEGL", "pass": "POEU", "steps": "POEGC",
+    "seed": "POEGCU", "batch": "POEGL", "window": "POEGL", "microbatches": "POG", "world": "POEG",
+    "step": "POEGC", "updates": "POEGC", "progress": "POEGC", "stage-step": "POGC",
+    "stage-progress": "POGC", "epoch": "POEGC", "epoch-progress": "POEGC", "examples": "POEGC",
+    "metric": "C",
+}  # fmt: skip
+"""Key -> places: P prepare, O objective, E evaluate, G optimizer, C curriculum, U output, L counter."""
+
+STEP_SCALARS = frozenset(
+    "step updates progress stage-step stage-progress epoch epoch-progress examples".split()
+)
+COUNTER_PLACES = "POEGC"
+
+NAMES = {
+    "P": "prepare", "O": "objective", "E": "evaluate", "G": "optimizer", "C": "curriculum",
+    "U": "an output", "L": "a counter",
+}  # fmt: skip
+
+
+class Context(NamedTuple):
+    """What `(ctx key)` answers in one trace. `values`: number and text keys, as Python values;
+    in curriculum step scalars and counters too. `counters`: names of all loaders' counters."""
+
+    place: str
+    values: Mapping[str, Any]
+    counters: frozenset[str] = frozenset()
+    metrics: Any = None  # (series, which) -> float, int or None; curriculum only
+
+    def ask(self, key: str, more: tuple[Value, ...]) -> Value:
+        """The answer to `(ctx :key more...)`; E-CTX-KEY."""
+        places = PLACES.get(key) or (COUNTER_PLACES if key in self.counters else "")
+        if self.place not in places:
+            raise self._unknown(key, places)
+        if key == "metric":
+            return self._metric(more)
+        if self.place != "C" and (key in STEP_SCALARS or key in self.counters):
+            return StepScalar(("ctx", key))
+        if key not in self.values:
+            raise self._no_value(key)
+        return lisp_value(self.values[key])
+
+    def _metric(self, more: tuple[Value, ...]) -> Value:
+        if not more or not isinstance(more[0], String) or len(more) > 2:
+            raise problem("E-CTX-KEY", 'ctx :metric takes the name of a series: (ctx :metric "val/loss")')
+        which = more[1].name.lower() if len(more) == 2 and isinstance(more[1], Symbol) else "last"
+        if which not in ("last", "best", "since-best", "count"):
+            raise problem("E-CTX-KEY", f"ctx :metric has :best, :since-best and :count, not :{which}")
+        return lisp_value(self.metrics(more[0].text(), which) if self.metrics else None)
+
+    def _unknown(self, key: str, places: str) -> Exception:
+        here = NAMES[self.place]
+        if places:
+            where = ", ".join(NAMES[p] for p in places)
+            return problem(
+                "E-CTX-KEY",
+                f"(ctx :{key}) is not known in {here}",
+                hint=f":{key} is known in {where}",
+                key=key,
+            )
+        known = [k for k, p in PLACES.items() if self.place in p]
+        known += sorted(self.counters) if self.place in COUNTER_PLACES else []
+        near = nearest(key, known)
+        hint = f"did you mean :{near}?" if near else "keys here: " + " ".join(f":{k}" for k in known)
+        return problem("E-CTX-KEY", f"(ctx :{key}) is no key", hint=hint, key=key)
+
+    def _no_value(self, key: str) -> Exception:
+        if key in ("steps", "progress"):
+            return problem("E-STEPS-UNKNOWN", f"(ctx :{key}): the number of steps is not known here")
+        return problem("E-CTX-KEY", f"(ctx :{key}) has no value in {NAMES[self.place]}", key=key)
+
+
+def lisp_value(value: Any) -> Value:
+    """A Python value as Lisp has it: None is nil, text with a colon a keyword, other text a string."""
+    if value is None:
+        return NIL
+    if isinstance(value, str):
+        return keyword(value[1:].upper()) if value.startswith(":") else String(value)
+    return value

@@ -1,0 +1,15 @@
+"""The forms of run files, as macros over `%declare` and functions. Importing this defines them all."""
+
+from . import contexts, knobs, loaders, metrics, models, optimizers, outputs, runs, states
+
+__all__ = [
+    "contexts",
+    "knobs",
+    "loaders",
+    "metrics",
+    "models",
+    "optimizers",
+    "outputs",
+    "runs",
+    "states",
+]

@@ -1,0 +1,308 @@
+"""defknob, defvariant, defsweep: what may vary, and which value was chosen from outside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import problem
+from ...evaluator.definitions import BUILTINS, builtin, core_symbol, native_macro
+from ...evaluator.values import (
+    NIL, Cons, Function, Ratio, String, Symbol, T, Value, list_items, make_list,
+)  # fmt: skip
+from ...experiment.declarations import Knob, Sweep, Variant
+from ..faults import describe
+from ..host import host
+from ..lisp_text import lisp_text, read_datum
+from ..syntax import (
+    Declaration, Slot, keyword_pairs, literal, option_name, tails, take_doc,
+)  # fmt: skip
+
+DEFPARAMETER = core_symbol("DEFPARAMETER")
+
+
+@native_macro("defknob")
+def defknob(form: Cons, environment: Value) -> Value:
+    """(defknob name default [doc] &key type choices): a variable that may be set from outside."""
+    d = Declaration(form)
+    parts = tails(form.cdr)
+    if len(parts) < 2:
+        raise d.refuse("a knob has a name and a default", hint='(defknob width 128 "Doc." :type (integer 1))')
+    symbol = d.name(parts[0], "the name of the knob")
+    default = d.slot(parts[1], f"the default of {symbol.name.lower()}")
+    doc, rest = take_doc(parts[1].cdr)
+    options = keyword_pairs(d, rest, ("type", "choices"))
+    kind = _type_slots(d, options["type"]) if "type" in options else None
+    choices = []
+    if "choices" in options:
+        choices = [d.slot(t, "a choice") for t in literal(d, options["choices"], ":choices")]
+    name = knob_name(symbol)
+    chosen = host().collector.variant_forms.get(name)
+    variant = d.made_slot(chosen, None, f"the variant's {name}") if chosen is not None else None
+    d.finish = lambda: _finish(d, name, default, kind, choices, doc, variant)
+    return make_list([core_symbol("%KNOB-VARIABLE"), Quoted(symbol), d.expansion()])
+
+
+class Quoted:
+    """A symbol that evaluates to itself in an expansion."""
+
+    __slots__ = ("symbol",)
+
+    def __init__(self, symbol: Symbol) -> None:
+        self.symbol = symbol
+
+
+@builtin("%knob-variable", "(symbol value)")
+def knob_variable(quoted: Quoted, value: Value) -> Value:
+    """Gives the knob's variable its value."""
+    quoted.symbol.value = value
+    return quoted.symbol
+
+
+def knob_name(symbol: Symbol) -> str:
+    """name, or module:name for a module's knob (R42)."""
+    home = symbol.home
+    text = symbol.name.lower()
+    return text if not home or home == host().collector.main else f"{_last(home)}:{text}"
+
+
+def _last(module: str) -> str:
+    return module.rsplit("/", 1)[-1].removesuffix(".lisp")
+
+
+def _type_slots(d: Declaration, tail: Cons) -> Any:
+    """A type specifier with slots for its bounds: `(integer 1 (* 2 heads))`, `(float (0) 1)`."""
+    form = tail.car
+    if form.__class__ is not Cons:
+        return form
+    head, *bounds = tails(form)
+    name = head.car.name if head.car.__class__ is Symbol else ""
+    if name not in ("INTEGER", "FLOAT", "REAL", "RATIONAL", "NUMBER", "MOD", "UNSIGNED-BYTE", "SIGNED-BYTE"):
+        return form
+    return [head.car, *(_bound(d, b) for b in bounds)]
+
+
+def _bound(d: Declaration, tail: Cons) -> Any:
+    form = tail.car
+    if form.__class__ is Cons and form.cdr is NIL:  # (0): the bound itself is left out
+        return [d.slot(form, "a bound of :type")]
+    if form.__class__ is Symbol and form.name == "*":
+        return form
+    return d.slot(tail, "a bound of :type")
+
+
+def _specifier(kind: Any) -> Value:
+    if isinstance(kind, Slot):
+        return kind.value
+    if isinstance(kind, list):
+        return make_list(_specifier(k) for k in kind)
+    return kind
+
+
+def _finish(
+    d: Declaration, name: str, default: Slot, kind: Any, choices: list[Slot], doc: str, variant: Slot | None
+) -> Value:
+    collector = host().collector
+    collector.claim("knob", name, d.span)
+    specifier = _specifier(kind) if kind is not None else default_type(default.value)
+    allowed = [c.value for c in choices]
+    value = check_knob(name, default.value, specifier, allowed, default.span or d.span)
+    default_text = lisp_text(value)
+    if variant is not None:
+        value = check_knob(name, variant.value, specifier, allowed, None)
+    text = collector.chosen.get(name)
+    if text is not None:
+        value = check_knob(name, knob_datum(name, text, specifier), specifier, allowed, None, text)
+    collector.knobs[name] = Knob(
+        name,
+        default_text,
+        lisp_text(value),
+        value,
+        lisp_text(specifier) if kind is not None else None,
+        tuple(lisp_text(c) for c in allowed),
+        doc,
+        d.span,
+    )
+    return value
+
+
+def default_type(value: Value) -> Value:
+    """The type of a knob that has no `:type`."""
+    if value is T or value is NIL:
+        return core_symbol("BOOLEAN")
+    for kind, word in ((int, "INTEGER"), (float, "REAL"), (Ratio, "REAL"), (Cons, "LIST")):
+        if value.__class__ is kind:
+            return core_symbol(word)
+    if isinstance(value, String):
+        return core_symbol("STRING")
+    if value.__class__ is Symbol:
+        return core_symbol("KEYWORD" if value.keyword else "SYMBOL")
+    return T
+
+
+def knob_datum(name: str, text: str, specifier: Value) -> Value:
+    """The datum that a text from outside means: a string knob takes raw text (65 C19)."""
+    word = specifier.name if specifier.__class__ is Symbol else ""
+    if word == "STRING" and not text.lstrip().startswith('"'):
+        return String(text)
+    if text.strip().lower() in ("true", "false", "none", "yes", "no"):
+        raise problem(
+            "E-KNOB-VALUE", f"{name} = {text}", hint=f"write t or nil: -s {name}=t", knob=name
+        )
+    return read_datum(text, f"the value of knob {name}")
+
+
+def check_knob(
+    name: str, value: Value, specifier: Value, choices: list[Value], span: Any, text: str | None = None
+) -> Value:
+    """The value, a whole number made a float where the type wants one; E-KNOB-VALUE."""
+    shown = text if text is not None else describe(value)
+    if value.__class__ is int and _wants_float(specifier):
+        value = float(value)
+    if BUILTINS["TYPEP"].call(value, specifier) is NIL:
+        raise problem(
+            "E-KNOB-VALUE",
+            f"{name} = {shown} is not of type {lisp_text(specifier)}",
+            hint=f"as in -s '{name}=VALUE' with a VALUE of type {lisp_text(specifier)}",
+            knob=name,
+            value=shown,
+        ).locate(span)
+    if choices and all(BUILTINS["EQUAL"].call(value, c) is NIL for c in choices):
+        raise problem(
+            "E-KNOB-VALUE",
+            f"{name} = {shown} is none of its choices",
+            hint="choices: " + " ".join(map(lisp_text, choices)),
+            knob=name,
+            value=shown,
+        ).locate(span)
+    return value
+
+
+def _wants_float(specifier: Value) -> bool:
+    head = specifier.car if specifier.__class__ is Cons else specifier
+    return head.__class__ is Symbol and head.name in ("FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT")
+
+
+@native_macro("defvariant")
+def defvariant(form: Cons, environment: Value) -> Value:
+    """(defvariant name [doc] :from other :knob value ...): a named choice of knobs."""
+    d = Declaration(form)
+    name = d.name(form.cdr, "the name of the variant").name.lower()
+    doc, rest = take_doc(form.cdr.cdr)
+    base, forms = variant_parts(d, rest)
+    slots = {knob: d.slot(tail, f":{knob} of variant {name}") for knob, tail in forms.items()}
+    d.finish = lambda: _finish_variant(d, name, doc, base, slots)
+    return d.expansion()
+
+
+def variant_parts(d: Declaration, rest: Value) -> tuple[str | None, dict[str, Cons]]:
+    """:from, and knob -> tail of its form. E-KNOB-TWICE."""
+    base, found = None, {}
+    at = rest
+    while at.__class__ is Cons:
+        word = at.car
+        if word.__class__ is not Symbol or not word.keyword or at.cdr.__class__ is not Cons:
+            raise d.refuse("knobs are written flat, :depth 2 :width 64", at)
+        name = word.name.lower()
+        if name == "from" and at.cdr.car.__class__ is Symbol:
+            base = at.cdr.car.name.lower()
+        elif name in found:
+            raise problem("E-KNOB-TWICE", f":{name} stands twice", knob=name).locate(d.span)
+        else:
+            found[name] = at.cdr
+        at = at.cdr.cdr
+    return base, found
+
+
+def _finish_variant(
+    d: Declaration, name: str, doc: str, base: str | None, slots: dict[str, Slot]
+) -> Value:
+    collector = host().collector
+    collector.claim("variant", name, d.span)
+    knobs = tuple((knob, slot.form) for knob, slot in slots.items())
+    collector.variants[name] = Variant(name, doc, base, knobs, d.span)
+    return core_symbol(name.upper())
+
+
+SWEEP_OPTIONS = ("grid", "zip", "random", "n", "where", "seeds", "over", "variant", "rank")
+
+
+@native_macro("defsweep")
+def defsweep(form: Cons, environment: Value) -> Value:
+    """(defsweep name [doc] &key grid zip random n where seeds over variant rank): a set of points."""
+    d = Declaration(form)
+    name = d.name(form.cdr, "the name of the sweep").name.lower()
+    doc, rest = take_doc(form.cdr.cdr)
+    options = keyword_pairs(d, rest, SWEEP_OPTIONS)
+    read: dict[str, Any] = {k: _sweep_option(d, k, t) for k, t in options.items()}
+    d.finish = lambda: _finish_sweep(d, name, doc, read)
+    return d.expansion()
+
+
+def _sweep_option(d: Declaration, key: str, tail: Cons) -> Any:
+    if key in ("grid", "zip"):
+        return [_sweep_values(d, t) for t in literal(d, tail, f":{key}")]
+    if key == "random":
+        return [_draw(d, t) for t in literal(d, tail, ":random")]
+    if key == "over":
+        return tuple(d.name(t, "a knob").name.lower() for t in literal(d, tail, ":over"))
+    if key == "variant":
+        return d.name(tail, "the variant").name.lower()
+    if key == "rank":
+        return _rank(d, tail)
+    if key == "where":
+        return tail.car
+    return d.slot(tail, f":{key}")
+
+
+def _sweep_values(d: Declaration, tail: Cons) -> tuple[str, Any]:
+    name, *rest = literal(d, tail, "a row of a sweep")
+    if len(rest) != 1:
+        raise d.refuse("a row is (knob (value...))", tail)
+    values = literal(d, rest[0], "the values")
+    if values and values[0].car.__class__ is Symbol and values[0].car.name == "FORM" and values[0].car.keyword:
+        return d.name(name).name.lower(), d.slot(values[1], "the list of values")
+    return d.name(name).name.lower(), [d.slot(v, "a value") for v in values]
+
+
+def _draw(d: Declaration, tail: Cons) -> tuple[str, str, list[Slot]]:
+    name, kind = literal(d, tail, "a row of :random")
+    head, *rest = literal(d, kind, "a distribution")
+    word = d.name(head, "uniform, log-uniform or choice").name.lower()
+    if word not in ("uniform", "log-uniform", "choice"):
+        raise problem(
+            "E-SWEEP-SHAPE", f"{word} is no distribution", hint="uniform, log-uniform or choice"
+        ).locate(d.span)
+    return d.name(name).name.lower(), word, [d.slot(t, "a bound") for t in rest]
+
+
+def _rank(d: Declaration, tail: Cons) -> tuple[Slot, str, Any]:
+    parts = literal(d, tail, ":rank")
+    if len(parts) < 2:
+        raise d.refuse(':rank is ("val/loss" :min)', tail)
+    series = d.slot(parts[0], "the series of :rank")
+    goal = option_name(d, parts[1], ("min", "max"), ":rank")
+    at = keyword_pairs(d, parts[1].cdr, ("at",), ":rank")
+    return series, goal, d.slot(at["at"], ":at") if "at" in at else None
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, Slot):
+        return value.value
+    if isinstance(value, (list, tuple)):
+        return tuple(_filled(v) for v in value)
+    return value
+
+
+def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> Value:
+    collector = host().collector
+    collector.claim("sweep", name, d.span)
+    options = {key: _filled(value) for key, value in read.items()}
+    for key in ("grid", "zip"):
+        for knob, values in options.get(key, ()):
+            if len(values if isinstance(values, tuple) else list_items(values)) == 0:
+                raise problem("E-SWEEP-SHAPE", f"sweep {name}: {knob} has no values").locate(d.span)
+    collector.sweeps[name] = Sweep(name, doc, options, d.span)
+    return core_symbol(name.upper())
+
+
+__all__ = ["Function", "check_knob", "defknob", "defsweep", "defvariant", "variant_parts"]

@@ -1,0 +1,245 @@
+"""defmodel, defparam, with-scope, path, instance: functions whose calls open scopes of parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...diagnostics import problem
+from ...evaluator.definitions import body_macro, builtin, core_symbol, native_macro
+from ...evaluator.values import NIL, Cons, Function, String, Symbol, Value, keyword, make_list
+from ...ir.types import Type
+from ...reader import element_span
+from ..arguments import dtype as dtype_of
+from ..arguments import name_text, sizes
+from ..faults import describe
+from ..host import host, tracer
+from ..initialize import default_initializer, initializer_of
+from ..scopes import join, path_text
+from ..syntax import (
+    Declaration, Slot, is_literal_list, keyword_pairs, literal, tails,
+)  # fmt: skip
+from ..table import tensor_builtin
+
+NAME_KEY = keyword("NAME")
+LAMBDA_KEYWORDS = ("&OPTIONAL", "&REST", "&KEY", "&ALLOW-OTHER-KEYS", "&AUX", "&BODY")
+
+
+class Model:
+    """A `defmodel`: its function and the name of the scope that a call opens."""
+
+    __slots__ = ("function", "name", "required", "span")
+
+    def __init__(self, name: str, span: Any) -> None:
+        self.name = name
+        self.function: Function | None = None
+        self.required = 0
+        self.span = span
+
+    def call(self, arguments: tuple[Value, ...], opening: tuple[str, str] | None = None) -> Value:
+        """A call: `:name` taken out, a scope opened, the body called."""
+        assert self.function is not None
+        t = tracer(self.name)
+        name, rest = self._name(arguments)
+        scope = t.open_path(*opening) if opening else t.open(name, self.name)
+        with scope:
+            return self.function.call(*rest)
+
+    def _name(self, arguments: tuple[Value, ...]) -> tuple[str | None, tuple[Value, ...]]:
+        for i in range(self.required, len(arguments) - 1):
+            if arguments[i] is NAME_KEY:
+                found = arguments[i + 1]
+                text = None if found is NIL else path_text((found,))
+                return text, arguments[:i] + arguments[i + 2 :]
+        return None, arguments
+
+
+@native_macro("defmodel")
+def defmodel(form: Cons, environment: Value) -> Value:
+    """(defmodel name lambda-list [doc] form...): a function whose call opens a scope."""
+    d = Declaration(form)
+    parts = tails(form.cdr)
+    if len(parts) < 2 or not is_literal_list(parts[1].car):
+        raise d.refuse("a model has a name and a lambda list", hint="(defmodel layer (x) form...)")
+    symbol = d.name(parts[0], "the name of the model")
+    _check_lambda_list(d, parts[1])
+    model = Model(symbol.name.lower(), d.span)
+    arguments = Symbol("ARGUMENTS", None)
+    defined = make_list(
+        [
+            core_symbol("DEFUN"),
+            symbol,
+            make_list([core_symbol("&REST"), arguments]),
+            make_list([core_symbol("%CALL-MODEL"), model, arguments]),
+        ]
+    )
+    local = Cons(symbol, form.cdr.cdr, form.cdr.span)
+    body = make_list(
+        [
+            core_symbol("FLET"),
+            make_list([local]),
+            make_list([core_symbol("FUNCTION"), symbol]),
+        ]
+    )
+    named = make_list([core_symbol("FUNCTION"), symbol])
+    return make_list(
+        [
+            core_symbol("PROGN"),
+            defined,
+            make_list([core_symbol("%SET-MODEL"), model, named, body]),
+        ]
+    )
+
+
+def _check_lambda_list(d: Declaration, tail: Cons) -> None:
+    """E-CONTRACT where the lambda list holds :name, which belongs to the call (R12)."""
+    keys = False
+    for part in tails(tail.car):
+        word = part.car
+        if word.__class__ is Symbol and word.name in LAMBDA_KEYWORDS:
+            keys = word.name == "&KEY"
+            continue
+        named = word.car if word.__class__ is Cons else word
+        if keys and named.__class__ is Symbol and named.name == "NAME":
+            raise problem(
+                "E-CONTRACT",
+                f"{d.head}: name may not be a keyword of a model",
+                hint=":name belongs to each call: it names the call's scope",
+            ).locate(element_span(part) or d.span)
+
+
+@builtin("%call-model", "(model arguments)", staged=True)
+def call_model(model: Model, arguments: Value) -> Value:
+    """What a model's function does."""
+    items = []
+    while arguments.__class__ is Cons:
+        items.append(arguments.car)
+        arguments = arguments.cdr
+    return model.call(tuple(items))
+
+
+@builtin("%set-model", "(model function body)")
+def set_model(model: Model, function: Function, body: Function) -> Value:
+    """Ties a model's function to its body."""
+    model.function = body
+    model.required = body.least
+    function.lambda_list = _with_name(body.lambda_list)
+    function.doc = body.doc
+    function.staged = True
+    host().collector.models[model.name] = model
+    MODELS[id(function)] = (function, model)
+    return core_symbol("DEFMODEL")
+
+
+MODELS: dict[int, tuple[Function, Model]] = {}
+"""Models by the identity of their functions, which are kept so that an identity is never reused."""
+
+
+def _with_name(lambda_list: str) -> str:
+    text = "(" + lambda_list.strip("()") + ")" if not lambda_list.startswith("(") else lambda_list
+    return text[:-1] + (" name)" if "&key" in text else " &key name)").replace("( ", "(")
+
+
+def model_of(function: Value) -> Model | None:
+    """The model behind a function object."""
+    found = MODELS.get(id(function))
+    return found[1] if found else None
+
+
+@tensor_builtin("instance", "(model &key name)")
+def instance(model: Value, *, name: Value = NIL) -> Function:
+    """A function whose calls share their parameters; the scope is below the one open now.
+
+    (let ((f (instance #'encoder :name "twin"))) (list (funcall f x) (funcall f y)))"""
+    from ...evaluator.designators import function_of
+
+    t = tracer("instance")
+    found = model_of(function_of(model))
+    if found is None:
+        raise problem("E-TYPE", f"instance takes a model, not {describe(model)}", wanted="model")
+    child = t.scope.child_name(name_text(name), found.name)
+    opening = (join(t.scope.path, child), join(t.scope.site, child))
+    return Function(
+        found.name,
+        lambda *arguments: found.call(arguments, opening),
+        found.function.lambda_list if found.function else "(&rest arguments)",
+        0,
+        None,
+        f"An instance of {found.name}.",
+        staged=True,
+    )
+
+
+@tensor_builtin("path", "(&rest part)")
+def path(*part: Value) -> String:
+    """Parts joined with `/`: strings, symbols (lower case), integers. (path "h" i) => "h/3" """
+    return String(path_text(part))
+
+
+@native_macro("with-scope")
+def with_scope(form: Cons, environment: Value) -> Value:
+    """(with-scope name form...): a scope without a model."""
+    if form.cdr.__class__ is not Cons:
+        raise problem("E-FORM-SHAPE", "with-scope is (with-scope name form...)")
+    body = Cons(core_symbol("LAMBDA"), Cons(NIL, form.cdr.cdr))
+    return make_list([core_symbol("%WITH-SCOPE"), form.cdr.car, body])
+
+
+@builtin("%with-scope", "(name body)", staged=True)
+def call_with_scope(name: Value, body: Function) -> Value:
+    """Calls body in a scope below the one open now."""
+    t = tracer("with-scope")
+    with t.open(path_text((name,)), "scope"):
+        return body.call()
+
+
+# Parameters ----------------------------------------------------------------------------------------
+
+
+def shape_slots(d: Declaration, tail: Cons) -> Any:
+    """A shape: a list of forms, or one form that is no list (R19)."""
+    if is_literal_list(tail.car):
+        return [d.slot(t, "a size") for t in literal(d, tail, "the shape")]
+    return d.slot(tail, "the shape")
+
+
+def shape_value(slots: Any) -> tuple[int, ...]:
+    """The sizes that the slots hold."""
+    if isinstance(slots, Slot):
+        return sizes("a shape", slots.value)
+    return tuple(s.integer(0) for s in slots)
+
+
+@body_macro("defparam")
+def defparam(form: Cons, rest: Value) -> Value:
+    """(defparam name shape &key init dtype trainable), bound over the rest of the body."""
+    d = Declaration(form)
+    parts = tails(form.cdr)
+    if len(parts) < 2:
+        raise d.refuse("a parameter has a name and a shape", hint="(defparam w (in out) :init 0)")
+    symbol = d.name(parts[0], "the name of the parameter")
+    shape = shape_slots(d, parts[1])
+    options = keyword_pairs(d, parts[1].cdr, ("init", "dtype", "trainable"))
+    slots = {key: d.slot(tail, f":{key}") for key, tail in options.items()}
+    d.finish = lambda: _make_parameter(symbol.name.lower(), shape, slots)
+    return bound_over(symbol, d.expansion(), rest)
+
+
+def bound_over(symbol: Symbol, value: Value, rest: Value) -> Value:
+    """(let ((symbol value)) rest...)"""
+    body = rest if rest is not NIL else make_list([symbol])
+    return Cons(core_symbol("LET"), Cons(make_list([make_list([symbol, value])]), body))
+
+
+def _make_parameter(name: str, shape: Any, slots: dict[str, Slot]) -> Value:
+    t = tracer("defparam")
+    found = shape_value(shape)
+    kind = dtype_of("defparam", slots["dtype"].value if "dtype" in slots else NIL, "f32")
+    given = slots.get("init")
+    if given is None:
+        init = default_initializer(found)
+    else:
+        init = initializer_of(given.value, name, given.span)
+    trainable = slots["trainable"].flag() if "trainable" in slots else True
+    return t.parameter(name, Type(kind, found), init, trainable)
+
+

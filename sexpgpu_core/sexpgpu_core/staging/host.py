@@ -1,0 +1,55 @@
+"""What staging hangs on the evaluator: the declarations being collected and the trace going on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Diagnostic, diagnostic, problem
+from ..evaluator import machine
+
+if TYPE_CHECKING:
+    from .collector import Collector
+    from .tracer import Tracer
+
+
+class Host:
+    """One an evaluator. `tracer` is set while a contract function is called."""
+
+    __slots__ = ("collector", "context", "tracer")
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self.tracer: Tracer | None = None
+        self.context: Any = None  # a context.Context outside of traces: counters, curriculum
+
+
+def host() -> Host:
+    """The host of the evaluator that runs now."""
+    found = machine.current().host if machine.running() else None
+    if not isinstance(found, Host):
+        raise problem(
+            "E-STAGE-OUTSIDE", "a form of run files stands where no run file is being read"
+        )
+    return found
+
+
+def tracer(name: str) -> Tracer:
+    """The trace that goes on; E-STAGE-OUTSIDE where nothing is traced."""
+    at = machine.current().host if machine.running() else None
+    found = at.tracer if isinstance(at, Host) else None
+    if found is None:
+        raise problem(
+            "E-STAGE-OUTSIDE",
+            f"{name} stands where nothing is traced",
+            hint="call it from objective, prepare, evaluate or a model that they call",
+            name=name,
+        )
+    return found
+
+
+def warn(code: str, message: str, **rest: Any) -> None:
+    """A warning at the call being made, once a place."""
+    evaluator = machine.current()
+    found: Diagnostic = diagnostic(code, message, span=evaluator.call_span, **rest)
+    if all((d.code, d.span, d.message) != (code, found.span, message) for d in evaluator.diagnostics):
+        evaluator.warn(found)

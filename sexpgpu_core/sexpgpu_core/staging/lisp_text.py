@@ -1,0 +1,46 @@
+"""Lisp data to text and back, for values that come from outside or go into documents."""
+
+from __future__ import annotations
+
+from ..diagnostics import problem
+from ..evaluator.printer import Settings, print_text
+from ..evaluator.values import Symbol, Value
+from ..reader import Reader
+from ..spans import Source
+
+
+def lisp_text(value: Value) -> str:
+    """A value as `--set` takes it: canonical Lisp text."""
+    return print_text(value, Settings())
+
+
+class DataNames:
+    """Symbols of a datum from outside: core's where there is one, else fresh ones by name."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Symbol] = {}
+
+    def intern(self, name: str) -> Symbol:
+        from ..evaluator.definitions import CORE_SYMBOLS
+
+        found = CORE_SYMBOLS.get(name) or self.known.get(name)
+        if found is None:
+            found = self.known[name] = Symbol(name, None)
+        return found
+
+    def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
+        raise problem("E-READ-MODULE", f"{prefix}:{name} names a module's symbol")
+
+
+def read_datum(text: str, what: str) -> Value:
+    """The one datum of a text; E-KNOB-VALUE where it is none or several."""
+    reader = Reader(Source("-", text), DataNames())
+    forms = list(reader.forms())
+    if len(forms) != 1 or reader.diagnostics:
+        raise problem(
+            "E-KNOB-VALUE",
+            f"{what}: {text!r} is not one Lisp datum",
+            hint="a number, :keyword, \"text\", t, nil, or a list such as '(1 2)'",
+            value=text,
+        )
+    return forms[0]

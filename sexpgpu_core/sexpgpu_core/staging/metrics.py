@@ -1,0 +1,210 @@
+"""Metrics cut at their last batch reduction: pairs (sum, weight) that add over blocks and batches (45.5).
+
+A scalar is read backwards from its node: a mean, a weighted mean, a sum, affine combinations of
+means, a ratio of sums, functions of one of these; what is none of them is averaged over batches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..diagnostics import problem
+from ..ir.graph import Node, Value
+from ..spans import Span
+from .dependence import MIXED, NONE, BatchAxes
+from .traced import Metric
+from .tracer import Tracer
+
+FUNCTIONS = frozenset("exp exp2 log log2 log1p expm1 sqrt negate abs square reciprocal".split())
+SAME = frozenset("cast reshape stop-gradient broadcast-to barrier".split())
+
+
+class Reported(NamedTuple):
+    """One `(metric ...)` as it was called."""
+
+    name: str
+    node: Value
+    reduce: str
+    weights: Value | None
+    unit: str | None
+    span: Span | None
+    part: str
+
+
+class Cut(NamedTuple):
+    """How a scalar is made of sums. kind: fixed mean weighted sum affine unknown.
+
+    mean: affine in means of equal weight. weighted: total / weight. affine: affine in means of
+    unlike weights, so it is a loss but no metric that adds.
+    """
+
+    kind: str
+    total: Value | None = None
+    weight: Value | None = None
+
+
+UNKNOWN = Cut("unknown")
+
+
+def note_mean(t: Tracer, found: Value, total: Value, count: int) -> None:
+    """The node is total / count, a mean."""
+    t.means[(found.node.id, found.result)] = (total, count)
+
+
+def note_weighted(t: Tracer, found: Value, total: Value, weight: Value) -> None:
+    """The node is total / weight, or 0 where the weight is."""
+    t.means[(found.node.id, found.result)] = (total, weight)
+
+
+class Cutter:
+    """Reads the scalars of one trace."""
+
+    def __init__(self, t: Tracer) -> None:
+        self.t = t
+        self.axes = BatchAxes(t.builder.operations)
+
+    def cut(self, value: Value) -> Cut:
+        """What a scalar is in terms of batch sums."""
+        if self.axes.of(value) == NONE:
+            return Cut("fixed")
+        noted = self.t.means.get((value.node.id, value.result))
+        if noted is not None:
+            return self._noted(*noted)
+        node = value.node
+        if node.operation in SAME and len(node.operands[0].shape) == 0:
+            return self.cut(node.operands[0])
+        if node.operation == "reduce-sum" and value.shape == ():
+            return Cut("sum", value) if self.axes.of(node.operands[0]) >= 0 else UNKNOWN
+        if value.shape != ():
+            return UNKNOWN
+        return self._combined(node)
+
+    def _noted(self, total: Value, weight: Value | int) -> Cut:
+        if self.cut(total).kind != "sum":
+            return UNKNOWN
+        if isinstance(weight, int):
+            return Cut("mean")
+        kind = self.cut(weight).kind
+        return Cut("weighted", total, weight) if kind in ("sum", "fixed") else UNKNOWN
+
+    def _combined(self, node: Node) -> Cut:
+        parts = [self.cut(v) for v in node.operands]
+        kinds = {p.kind for p in parts}
+        if "unknown" in kinds:
+            return UNKNOWN
+        if node.operation in ("add", "subtract"):
+            return self._added(kinds)
+        if node.operation == "negate":
+            return self._scaled(node, parts[0])
+        if node.operation == "multiply" and "fixed" in kinds:
+            return self._scaled(node, next((p for p in parts if p.kind != "fixed"), parts[0]))
+        if node.operation == "divide":
+            return self._divided(node, parts)
+        return UNKNOWN
+
+    @staticmethod
+    def _added(kinds: set[str]) -> Cut:
+        if kinds <= {"mean", "fixed"}:
+            return Cut("mean")
+        if kinds == {"sum"}:
+            return Cut("sum")
+        return Cut("affine") if kinds <= {"mean", "fixed", "weighted", "affine"} else UNKNOWN
+
+    def _scaled(self, node: Node, part: Cut) -> Cut:
+        if part.kind == "weighted" and part.total is not None:
+            others = [v for v in node.operands if self.axes.of(v) == NONE]
+            b = self.t.builder
+            total = b("negate", part.total) if not others else b(node.operation, part.total, others[0])
+            return Cut("weighted", total, part.weight)
+        return part
+
+    def _divided(self, node: Node, parts: list[Cut]) -> Cut:
+        above, below = parts
+        if below.kind == "fixed":
+            if above.kind == "sum" and self._is_count(node):
+                return Cut("mean")
+            return self._scaled(node, above)
+        if above.kind == below.kind == "sum":
+            return Cut("weighted", *node.operands)
+        return UNKNOWN
+
+    def _is_count(self, node: Node) -> bool:
+        """Whether a sum is divided by how many it is of, or by the rows."""
+        above, below = node.operands
+        number = below.node.get("value")
+        if below.node.operation != "constant" or not above.node.operands:
+            return False
+        return number in (float(above.node.operands[0].type.size), float(self.t.rows or 0))
+
+
+def report(cutter: Cutter, reported: Reported, results: dict[str, Value], batchwise: list[str]) -> Metric:
+    """Adds the results of one metric; names that cannot be cut are appended to `batchwise`."""
+    t, b, node = cutter.t, cutter.t.builder, reported.node
+    name, finish = reported.name, []
+    if reported.reduce != "mean" or node.shape or reported.weights is not None:
+        return _reduced(t, reported, results)
+    while node.node.operation in FUNCTIONS and cutter.cut(node).kind == "unknown":
+        finish.insert(0, node.node.operation)
+        node = node.node.operands[0]
+    found = cutter.cut(node)
+    if found.kind == "sum":
+        results[f"metric:{name}:value"] = _single(t, node)
+        return Metric(name, "sum", reported.unit, tuple(finish), reported.span)
+    if found.kind == "weighted" and found.total is not None and found.weight is not None:
+        results[f"metric:{name}:sum"] = _single(t, found.total)
+        results[f"metric:{name}:weight"] = _single(t, found.weight)
+        return Metric(name, "mean", reported.unit, tuple(finish), reported.span)
+    if found.kind in ("unknown", "affine"):
+        batchwise.append(name)
+        if found.kind == "unknown":
+            node, finish = reported.node, []
+    rows = b.constant(float(t.rows or 1), "f32")
+    results[f"metric:{name}:sum"] = b("multiply", _single(t, node), rows)
+    results[f"metric:{name}:weight"] = rows
+    return Metric(name, "mean", reported.unit, tuple(finish), reported.span)
+
+
+def _reduced(t: Tracer, reported: Reported, results: dict[str, Value]) -> Metric:
+    """A metric of a tensor with axes, with weights, or with another reduction than the mean."""
+    b, node, name = t.builder, _single(t, reported.node), reported.name
+    axes = tuple(range(len(node.shape)))
+    metric = Metric(name, reported.reduce, reported.unit, (), reported.span)
+    if reported.reduce != "mean":
+        operation = "reduce-" + reported.reduce
+        results[f"metric:{name}:value"] = b(operation, node, axes=axes, keep=False) if axes else node
+        return metric
+    if reported.weights is None:
+        total, weight = node, b.constant(float(node.type.size), "f32")
+    else:
+        w = _single(t, reported.weights)
+        total = b("multiply", node, w)
+        weight = b("broadcast-to", w, shape=total.shape) if w.shape != total.shape else w
+    results[f"metric:{name}:sum"] = _total(t, total)
+    results[f"metric:{name}:weight"] = _total(t, weight)
+    return metric
+
+
+def _total(t: Tracer, node: Value) -> Value:
+    axes = tuple(range(len(node.shape)))
+    return t.builder("reduce-sum", node, axes=axes, keep=False) if axes else node
+
+
+def _single(t: Tracer, node: Value) -> Value:
+    return node if node.dtype == "f32" else t.builder("cast", node, dtype="f32")
+
+
+def check_names(metrics: list[Reported]) -> None:
+    """E-METRIC where two metrics of one program share a name."""
+    seen: dict[str, Reported] = {}
+    for m in metrics:
+        if m.name in seen:
+            raise problem(
+                "E-METRIC",
+                f'two metrics are called "{m.name}"',
+                hint="give each a name of its own",
+                name=m.name,
+            ).locate(m.span)
+        seen[m.name] = m
+
+
+__all__ = ["MIXED", "Cut", "Cutter", "Reported", "check_names", "note_mean", "note_weighted", "report"]

@@ -1,0 +1,121 @@
+"""Operands of a tensor builtin to nodes of one dtype (45.8, 45.23, R50).
+
+A number or step scalar takes the tensors' dtype; two tensors of unlike dtype are E-DTYPE-MIX.
+"""
+
+from __future__ import annotations
+
+from ..diagnostics import problem
+from ..evaluator.values import NIL, Staged, Value
+from ..ir.graph import Value as Node
+from ..ir.types import INTEGERS, Type, broadcast
+from .exact import default_dtype, is_number, round_to
+from .faults import describe, mixed
+from .host import tracer, warn
+from .tensor import StepScalar, Tensor, is_tensor
+from .tracer import Tracer
+
+
+def node_of(name: str, value: Value, t: Tracer | None = None) -> Node:
+    """The node of one operand that must be a tensor; E-STAGE-VALUE for anything else."""
+    t = t or tracer(name)
+    if is_tensor(value):
+        return t.node(value)
+    raise not_a_tensor(name, value)
+
+
+def optional_node(name: str, value: Value, t: Tracer) -> Node | None:
+    """None for nil."""
+    return None if value is NIL or value is None else node_of(name, value, t)
+
+
+def not_a_tensor(name: str, value: Value) -> Exception:
+    hint = None
+    if is_number(value) or value.__class__ is StepScalar:
+        hint = f"a number alone is no tensor: ({name} (tensor x)), or use the numbers' own function"
+    elif value is NIL:
+        hint = "nil came out of something that has no value there"
+    return problem(
+        "E-STAGE-VALUE", f"{name} got {describe(value)}, wants a tensor", hint=hint, name=name
+    )
+
+
+def operands(
+    name: str, values: tuple[Value, ...], *, dtype: str | None = None, by_value: bool = False
+) -> tuple[Tracer, list[Node]]:
+    """All operands as nodes of one dtype: the tensors', `dtype`, or f32 / i32 by the numbers.
+
+    `by_value`: integers of unlike dtype are allowed and compared by value (R50).
+    """
+    t = tracer(name)
+    nodes: list[Node | None] = [None] * len(values)
+    common: str | None = dtype
+    first: int | None = None
+    for i, value in enumerate(values):
+        if is_tensor(value):
+            node = nodes[i] = t.node(value)
+            if first is None and dtype is None:
+                first, common = i, node.dtype
+            elif node.dtype != common:
+                if not (by_value and node.dtype in INTEGERS and common in INTEGERS):
+                    raise mixed(name, values, node.dtype, str(common), i)
+        elif not is_number(value) and value.__class__ is not StepScalar:
+            raise not_a_tensor(name, value)
+    chosen = common or _by_numbers(values)
+    found = [_weak(t, v, chosen) if n is None else n for n, v in zip(nodes, values)]
+    return t, found
+
+
+def _by_numbers(values: tuple[Value, ...]) -> str:
+    kinds = {default_dtype(v) for v in values if is_number(v)}
+    has_step = any(v.__class__ is StepScalar for v in values)
+    return "f32" if has_step or "f32" in kinds else "i32"
+
+
+def _weak(t: Tracer, value: Value, dtype: str) -> Node:
+    if value.__class__ is StepScalar:
+        wanted = "bool" if value.is_test and dtype == "bool" else dtype
+        return t.scalar(value, wanted)
+    return t.builder.constant(round_to(value, dtype), dtype)
+
+
+def elementwise(name: str, operation: str, values: tuple[Value, ...]) -> Tensor:
+    """One elementwise node over promoted, broadcast operands."""
+    t, nodes = operands(name, values)
+    if len(nodes) == 2:
+        check_outer(name, nodes[0].node.types[nodes[0].result], nodes[1].node.types[nodes[1].result])
+    return t.tensor(t.builder(operation, *nodes))
+
+
+def check_outer(name: str, a: Type, b: Type) -> None:
+    """W-BROADCAST-OUTER where both operands grow."""
+    if a.shape == b.shape or a.size <= 1 or b.size <= 1:
+        return
+    shape = broadcast(a.shape, b.shape)
+    if shape is None:
+        return
+    size = Type("f32", shape).size
+    if size > a.size and size > b.size:
+        warn(
+            "W-BROADCAST-OUTER",
+            f"{name} of {a} and {b} gives {Type(a.dtype, shape)}: both operands grow",
+            name=name,
+        )
+
+
+def integer(name: str, what: str, value: Value) -> int:
+    """An ordinary integer argument."""
+    if value.__class__ is int:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, Staged):
+        raise value.refuse(f"the {what} of {name}")
+    raise problem("E-TYPE", f"{what} of {name} is an integer, not {describe(value)}", wanted="integer")
+
+
+def real(name: str, what: str, value: Value) -> float:
+    """An ordinary number argument, as a double."""
+    if is_number(value):
+        return float(value)
+    if isinstance(value, Staged):
+        raise value.refuse(f"the {what} of {name}")
+    raise problem("E-TYPE", f"{what} of {name} is a number, not {describe(value)}", wanted="number")

@@ -1,0 +1,57 @@
+"""How tensor builtins get into the language: one decorator, one row each.
+
+A name that is the standard's goes into the table of generic calls only; any other is a builtin
+that a file may shadow (`definitions.TENSOR_NAMES`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import problem
+from ..evaluator.definitions import BUILTINS, TENSOR_NAMES, builtin
+from ..evaluator.values import Function, Value
+from .tensor import GENERIC
+
+STANDARD = frozenset(
+    "+ - * / 1+ 1- min max abs signum sqrt expt floor ceiling truncate round mod rem exp log sin "
+    "cos tan asin acos atan sinh cosh tanh asinh acosh atanh = /= < <= > >= logand logior logxor "
+    "lognot ash sort".split()
+)
+"""Names of the standard that LANG's builtins hand over when an operand is staged."""
+
+Implementation = Callable[..., Value]
+
+
+def tensor_builtin(name: str, lambda_list: str) -> Callable[[Implementation], Implementation]:
+    """Define NAME on tensors. Parameters and docstring as for `definitions.builtin`."""
+
+    def define(implementation: Implementation) -> Implementation:
+        GENERIC[name] = _function(name, lambda_list, implementation)
+        return implementation
+
+    return define
+
+
+def _function(name: str, lambda_list: str, implementation: Implementation) -> Function:
+    upper = name.upper()
+    if name in STANDARD:  # made under a name of its own, then taken out again
+        builtin("%" + name, lambda_list, staged=True)(implementation)
+        made = BUILTINS.pop("%" + upper)
+        return Function(
+            name, made.call, lambda_list, made.least, made.most, made.doc, staged=True
+        )
+    builtin(name, lambda_list, staged=True)(implementation)
+    TENSOR_NAMES.add(upper)
+    return BUILTINS[upper]
+
+
+def not_yet(name: str, instead: str) -> None:
+    """A listed builtin that is not there yet: its name answers E-UNSUPPORTED."""
+
+    def refuse(*_: Value) -> Any:
+        raise problem("E-UNSUPPORTED", f"{name} is not there yet", hint=instead, name=name)
+
+    refuse.__doc__ = f"Not there yet. {instead}"
+    tensor_builtin(name, "(&rest arguments)")(refuse)

@@ -1,0 +1,167 @@
+"""Values that are staged: tensors, step scalars and handles of constants.
+
+A generic builtin hands a call with such an operand to `generic`, which looks into one table.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import problem
+from ..evaluator.values import Function, Ratio, Staged, Value
+from ..ir import scalars
+from ..ir.graph import Value as Node
+from ..ir.types import Type
+
+if TYPE_CHECKING:
+    from .tracer import Tracer
+
+GENERIC: dict[str, Function] = {}
+"""Functions on staged operands by lower-case name: the tensor builtins and the standard's names."""
+
+
+class Tensor(Staged):
+    """A node's result in the graph of one tracer. dtype and shape are known, contents are not."""
+
+    __slots__ = ("tracer", "value")
+
+    def __init__(self, value: Node, tracer: Tracer) -> None:
+        self.value = value
+        self.tracer = tracer
+
+    @property
+    def type(self) -> Type:
+        return self.value.node.types[self.value.result]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    def generic(self, name: str, arguments: tuple[Value, ...]) -> Value:
+        return call_generic(name, arguments)
+
+    def refuse(self, place: str) -> Exception:
+        return _refused("a tensor", place, _tensor_hint(place))
+
+    def describe(self) -> str:
+        return f"#<tensor {self.type}>"
+
+    def type_name(self) -> str:
+        return "tensor"
+
+
+class Handle(Staged):
+    """`(tensor ...)`: constant data that becomes a node in each graph that uses it."""
+
+    __slots__ = ("type", "values")
+
+    def __init__(self, type: Type, values: tuple[Any, ...]) -> None:
+        self.type = type
+        self.values = values
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    def generic(self, name: str, arguments: tuple[Value, ...]) -> Value:
+        return call_generic(name, arguments)
+
+    def refuse(self, place: str) -> Exception:
+        return _refused("a tensor", place, _tensor_hint(place))
+
+    def describe(self) -> str:
+        return f"#<tensor {self.type}>"
+
+    def type_name(self) -> str:
+        return "tensor"
+
+
+class StepScalar(Staged):
+    """A number that the host computes before each launch: a tree of `ir.scalars` (45.8)."""
+
+    __slots__ = ("tree",)
+
+    def __init__(self, tree: scalars.Tree) -> None:
+        self.tree = tree
+
+    def generic(self, name: str, arguments: tuple[Value, ...]) -> Value:
+        return call_generic(name, arguments)
+
+    def refuse(self, place: str) -> Exception:
+        return _refused(
+            "a step scalar",
+            place,
+            "its value is known only while the run goes on: choose with (where test x y)",
+        )
+
+    def describe(self) -> str:
+        return f"#<step-scalar {scalars.text(self.tree)}>"
+
+    def type_name(self) -> str:
+        return "step-scalar"
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it is the answer of a comparison."""
+        return isinstance(self.tree, tuple) and self.tree[0] in COMPARISONS
+
+
+COMPARISONS = frozenset(("=", "/=", "<", "<=", ">", ">="))
+
+
+def call_generic(name: str, arguments: tuple[Value, ...]) -> Value:
+    """The call (name argument...) with a staged operand."""
+    function = GENERIC.get(name)
+    if function is None:
+        what = "a tensor or step scalar"
+        raise problem(
+            "E-TYPE",
+            f"{name} takes no {what}",
+            hint="what takes tensors is in `sexpgpu docs tensor-builtins`",
+            wanted="an ordinary value",
+        )
+    if len(arguments) < function.least or (
+        function.most is not None and len(arguments) > function.most
+    ):
+        raise problem(
+            "E-CALL-ARGUMENTS",
+            f"{name} of a tensor takes {function.lambda_list}, not {len(arguments)} arguments",
+            lambda_list=function.lambda_list,
+        )
+    return function.call(*arguments)
+
+
+def tree_of(value: Value) -> scalars.Tree:
+    """The tree of a number or step scalar."""
+    if value.__class__ is StepScalar:
+        return value.tree
+    if value.__class__ is Ratio:
+        return Fraction(value.numerator, value.denominator)
+    return value
+
+
+def is_tensor(value: Value) -> bool:
+    return value.__class__ is Tensor or value.__class__ is Handle
+
+
+def _refused(what: str, place: str, hint: str) -> Exception:
+    return problem(
+        "E-STAGE-TENSOR", f"{what} stands where {place} needs a value", hint=hint, place=place
+    )
+
+
+def _tensor_hint(place: str) -> str:
+    if "index" in place or "aref" in place:
+        return "read a tensor with (tref x i), (slice x ...) or (gather x index)"
+    if any(word in place for word in ("dotimes", "loop", "count")):
+        return "its contents are not known now: count over (dim x axis), or use scan"
+    return "its contents are not known now: choose elements with (where test x y)"

@@ -1,0 +1,170 @@
+"""One trace: the graph being built, its scopes, parameters, states, metrics, and what calls may ask."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..diagnostics import problem
+from ..evaluator import machine
+from ..evaluator.values import Value
+from ..ir import scalars
+from ..ir.builder import Builder
+from ..ir.graph import Origin
+from ..ir.graph import Value as Node
+from ..ir.operation import Operations
+from ..ir.types import Type
+from .context import Context
+from .scopes import Scope, join
+from .tensor import Handle, StepScalar, Tensor
+from .traced import Parameter, State
+
+
+class Tracer:
+    """Appends to one graph while a contract function is called.
+
+    `part`: prepare, objective, evaluate or optimizer. `rows`: size of the batch axis, None without.
+    """
+
+    def __init__(self, operations: Operations, context: Context, rows: int | None) -> None:
+        self.builder = Builder(operations, origin=self._origin)
+        self.context = context
+        self.rows = rows
+        self.part = "objective"
+        self.mode = str(context.values.get("mode", ":train"))
+        self.scopes = [Scope(root=True)]
+        self.openings: dict[str, int] = {}  # scope path -> how often it was opened
+        self.parameters: dict[str, Parameter] = {}
+        self.states: dict[str, State] = {}
+        self.proposals: dict[str, Node] = {}
+        self.scalars: dict[str, scalars.Tree] = {}
+        self.sites: dict[str, None] = {}
+        self.metrics: list[Any] = []  # metrics.Reported
+        self.frozen = 0
+        self.means: dict[tuple[int, int], tuple[Node, Node] | None] = {}  # see metrics.py
+        self.optimizer: Any = None  # optimize.Body while an update is traced
+
+    def _origin(self) -> Origin:
+        at = machine.current()
+        return Origin(at.call_span, self.scopes[-1].path, tuple(at.expansion or ()))
+
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
+
+    # Values ------------------------------------------------------------------------------------
+    def tensor(self, node: Node) -> Tensor:
+        return Tensor(node, self)
+
+    def node(self, value: Value) -> Node:
+        """The node of a tensor or handle; E-STAGE-ESCAPE for another graph's."""
+        if value.__class__ is Tensor:
+            if value.tracer is not self:
+                raise problem(
+                    "E-STAGE-ESCAPE",
+                    f"{value.describe()} was made in another trace",
+                    hint="a tensor lives in one trace: pass it as an argument, or make it anew",
+                )
+            return value.value  # type: ignore[no-any-return]
+        assert value.__class__ is Handle
+        return self.builder("table", dtype=value.dtype, shape=value.shape, values=value.values)
+
+    def scalar(self, step_scalar: StepScalar, dtype: str) -> Node:
+        """A step scalar where it meets a tensor: an input, rounded once to the dtype."""
+        name = scalars.text(step_scalar.tree)
+        self.scalars[name] = step_scalar.tree
+        return self.builder.input(name, "scalar", dtype, ())
+
+    # Scopes ------------------------------------------------------------------------------------
+    @contextmanager
+    def open(self, name: str | None, default: str) -> Iterator[Scope]:
+        """A scope below the current one, for one call."""
+        child = self.scope.child_name(name, default)
+        yield from self._opened(join(self.scope.path, child), join(self.scope.site, child))
+
+    @contextmanager
+    def open_path(self, path: str, site: str) -> Iterator[Scope]:
+        """The scope of an instance, wherever the call stands."""
+        yield from self._opened(path, site)
+
+    def _opened(self, path: str, site: str) -> Iterator[Scope]:
+        count = self.openings[site] = self.openings.get(site, 0) + 1
+        scope = Scope(path, site if count == 1 else f"{site}@{count}")
+        self.scopes.append(scope)
+        try:
+            yield scope
+        finally:
+            self.scopes.pop()
+
+    # Parameters and states -----------------------------------------------------------------------
+    def _claim(self, name: str, what: str) -> str:
+        path = join(self.scope.path, name)
+        if self.part == "prepare":
+            raise problem(
+                "E-STAGE-OUTSIDE",
+                f"the {what} {path} stands in prepare",
+                hint="parameters belong to models and objective: prepare has no gradient",
+                path=path,
+            )
+        if name in self.scope.made and not self.scope.root:
+            raise problem("E-PARAM-DUPLICATE", f"{path} is made twice in one scope", path=path)
+        self.scope.made.add(name)
+        return path
+
+    def parameter(self, name: str, type: Type, init: Any, trainable: bool) -> Tensor:
+        """The parameter of a name in the open scope: made, or met again."""
+        path = self._claim(name, "parameter")
+        known = self.parameters.get(path)
+        if known is None:
+            known = Parameter(path, type, init, trainable, machine.current().call_span, 0)
+        elif (known.type, known.init) != (type, init):
+            raise problem(
+                "E-PARAM-DUPLICATE",
+                f"{path} is {known.type} with init {known.init}, and here {type} with {init}",
+                hint="give one of the calls a :name of its own",
+                path=path,
+            )
+        self.parameters[path] = known._replace(uses=known.uses + 1)
+        node = self.builder.input(path, "parameter", type.dtype, type.shape)
+        if self.frozen or not known.trainable:
+            node = self.builder("stop-gradient", node)
+        return self.tensor(node)
+
+    def state(self, name: str, type: Type, init: Any, combine: str) -> str:
+        """The path of the state of a name in the open scope."""
+        path = self._claim(name, "state")
+        known = self.states.get(path)
+        if known is not None and known.type != type:
+            raise problem(
+                "E-PARAM-DUPLICATE", f"{path} is {known.type}, and here {type}", path=path
+            )
+        if known is None:
+            span = machine.current().call_span
+            self.states[path] = State(path, type, init, combine, span)
+        return path
+
+    def read_state(self, path: str) -> Tensor:
+        """A state's value: the last one set in this trace, else the step's."""
+        proposed = self.proposals.get(path)
+        if proposed is not None:
+            return self.tensor(proposed)
+        type = self.states[path].type
+        return self.tensor(
+            self.builder("stop-gradient", self.builder.input(path, "state", type.dtype, type.shape))
+        )
+
+    def set_state(self, path: str, node: Node) -> None:
+        """Propose a state's next value; nothing in evaluation mode."""
+        type = self.states[path].type
+        if node.node.types[node.result] != type:
+            found = node.node.types[node.result]
+            raise problem("E-STATE-SET", f"{path} is {type}, the value {found}", path=path)
+        if self.mode == ":train":
+            self.proposals[path] = self.builder("stop-gradient", node)
+
+    # Random numbers ------------------------------------------------------------------------------
+    def site(self, operation: str, name: str | None) -> str:
+        found = self.scope.next_site(operation, name)
+        self.sites[found] = None
+        return found
