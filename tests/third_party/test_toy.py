@@ -1,0 +1,261 @@
+"""Each thing that a third party's distribution adds, used with the real core."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sexpgpu_core import registry as tables
+from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.registry import Registry
+
+np = pytest.importorskip("numpy")
+HAS_API = importlib.util.find_spec("sexpgpu_core.api") is not None
+whole = pytest.mark.skipif(not HAS_API, reason="waits for sexpgpu_core.api")
+
+FILE = """
+(require "toy")
+(require "sexpgpu/nn")
+(require "sexpgpu/optim")
+(defloader ramp
+  (source (toy-ramp :count 64 :width 4))
+  (stage :train :split (0 1) :order :shuffled)
+  (batch 8))
+(defmodel net (x) (nn:linear (toy:softsign x) 1))
+(defun objective (&key x)
+  (metric "loss" (mean (square (net (cast x :f32))))))
+(defun optimizer () (groups (group :rest (optim:sgd :lr 1e-2))))
+(defrun :steps 3 :seed 1)
+"""
+
+
+def program(*argv: str) -> subprocess.CompletedProcess[str]:
+    """The program in a process of its own, with the toy on its path."""
+    path = os.pathsep.join(p for p in sys.path if p)
+    return subprocess.run(
+        [sys.executable, "-m", "sexpgpu_cli", *argv],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_every_row_is_found_under_its_distribution(found: Registry) -> None:
+    owned = {
+        hook: [n for n in found.names(hook) if found.owner(hook, n) == "sexpgpu-toy"]
+        for hook in tables.HOOKS
+    }
+    assert {hook: names for hook, names in owned.items() if names} == {
+        "devices": ["toy"],
+        "operations": ["toy/softsign"],
+        "modules": ["toy"],
+        "sources": ["toy-ramp"],
+        "stores": ["toymem"],
+        "sinks": ["toy-lines"],
+        "verbs": ["toy"],
+        "codes": ["E-TOY-RAMP"],
+        "docs": ["toy"],
+    }
+
+
+def test_every_reference_resolves(found: Registry) -> None:
+    for hook in tables.HOOKS:
+        for name in found.names(hook):
+            if found.owner(hook, name) == "sexpgpu-toy":
+                assert all(tables.resolve(r) for r in tables.references(found.get(hook, name)))
+
+
+def test_its_rows_header_and_type_rule_need_no_plug_in_and_no_numpy(found: Registry) -> None:
+    code = """
+import sys
+from sexpgpu_core import config, plugins
+from sexpgpu_core.ir.types import Type
+found = plugins.installed(config.settings())
+header = found.load("sources", "toy-ramp", "header")({"count": 5, "width": 2})
+(result,) = found.load("operations", "toy/softsign").infer((Type("f32", (2,)),), {})
+assert header["count"] == 5 and result.shape == (2,)
+heavy = ("numpy", "click", "pluggy", "sexpgpu_toy.plugin", "sexpgpu_toy.device")
+print(found.cached, [m for m in heavy if m in sys.modules])
+"""
+    path = os.pathsep.join(p for p in sys.path if p)
+    for _ in range(2):  # the first one makes the cache of rows
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+        )
+    assert done.stdout == "True []\n", done.stderr
+
+
+def test_its_source_reads_what_its_header_says(found: Registry) -> None:
+    options = {"count": 9, "width": 3}
+    header = found.load("sources", "toy-ramp", "header")(options)
+    reader = found.load("sources", "toy-ramp")(options)
+    dtype, shape = header["fields"]["x"]
+    out = {"x": np.zeros((2, *shape), np.int32)}
+    reader.read([4, 0], out)
+    assert (len(reader), dtype) == (header["count"], "i32")
+    assert out["x"].tolist() == [[4, 5, 6], [0, 1, 2]]
+
+
+def test_its_code_is_a_diagnostic_with_its_own_page(found: Registry) -> None:
+    with pytest.raises(Problem, match="E-TOY-RAMP: ramp overflows") as raised:
+        found.load("sources", "toy-ramp", "header")({"count": 3_000_000_000, "width": 8})
+    assert raised.value.diagnostic.phase == "data"
+    page = json.loads(program("explain", "E-TOY-RAMP", "--json").stdout)
+    assert page["distribution"] == "sexpgpu-toy"
+    assert page["right"] == "(source (toy-ramp :count 100))"
+
+
+def test_its_store_gives_back_what_was_put(found: Registry, tmp_path: Path) -> None:
+    store = found.load("stores", "toymem")("toymem://bucket/run")
+    (tmp_path / "a").write_bytes(b"weights")
+    store.put("step-1/a", str(tmp_path / "a"))
+    store.put_last("step-1/checkpoint.json", b"{}")
+    assert store.list("step-1/") == [("step-1/a", 7), ("step-1/checkpoint.json", 2)]
+    store.get("step-1/a", str(tmp_path / "b"))
+    assert (tmp_path / "b").read_bytes() == b"weights"
+    store.delete("step-1/checkpoint.json")
+    assert store.list() == [("step-1/a", 7)]
+
+
+def test_its_sink_writes_a_line_a_step_and_ignores_other_kinds(
+    found: Registry, tmp_path: Path
+) -> None:
+    sink = found.load("sinks", "toy-lines")({"path": str(tmp_path / "out")})
+    sink.event({"event": "open", "step": 0})
+    sink.event({"event": "step", "step": 10, "metrics": {"train/loss": 4.0}})
+    sink.close()
+    assert (tmp_path / "out").read_text() == "10 {'train/loss': 4.0}\n"
+
+
+def test_its_verb_is_listed_and_answers_in_text_and_json(found: Registry, tmp_path: Path) -> None:
+    lines = [{"event": "open"}, {"event": "step"}, {"event": "step"}]
+    (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert "toy  Print how many steps a run logged." in program("--help").stdout
+    assert program("toy", ".").stdout == "2 steps\n"
+    assert json.loads(program("toy", ".", "--json").stdout)["steps"] == 2
+
+
+def test_a_wrong_flag_of_its_verb_is_a_diagnostic_too(found: Registry) -> None:
+    done = program("toy", ".", "--jsno")
+    assert done.returncode == 2
+    assert "did you mean --json?" in done.stderr
+
+
+def test_its_page_is_in_the_documentation(found: Registry) -> None:
+    assert program("docs", "toy").stdout.startswith("# The toy plug-in")
+
+
+def test_its_module_is_a_file_that_provides_what_its_row_says(found: Registry) -> None:
+    path, text = found.text("modules", "toy")
+    assert path.endswith("lisp/toy.lisp")
+    assert f"(provide {' '.join(found.get('modules', 'toy').exports)})" in text
+
+
+def evaluated(graph: Any, operations: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+    """Named results of a graph, by each operation's reference."""
+    values: dict[int, tuple[Any, ...]] = {}
+    for node in graph.nodes:
+        if node.operation == "input":
+            values[node.id] = (inputs[node.get("name")],)
+            continue
+        given = tuple(values[v.node.id][v.result] for v in node.operands)
+        operation = operations[node.operation]
+        values[node.id] = operation.reference(given, dict(node.attributes), node.types)
+    return {name: values[v.node.id][v.result] for name, v in graph.results.items()}
+
+
+def test_its_operation_its_expansion_and_its_gradient_agree(found: Registry) -> None:
+    from sexpgpu_core.ir.builder import Builder
+    from sexpgpu_core.ir.ops import OPERATIONS
+
+    softsign = found.load("operations", "toy/softsign")
+    operations = {**OPERATIONS, softsign.name: softsign}
+    b = Builder(operations)
+    x, g = b.input("x", "batch", "f64", (5,)), b.input("g", "batch", "f64", (5,))
+    y = b(softsign.name, x)
+    (expanded,) = softsign.expand(b, y.node)
+    (slope,) = softsign.gradient(b, y.node, (g,))
+    b.graph.results.update(y=y, expanded=expanded, slope=slope)
+    at, ones, h = np.array([-2.0, -0.5, 0.25, 1.0, 3.0]), np.ones(5), 1e-6
+    got = evaluated(b.graph, operations, {"x": at, "g": ones})
+    more = evaluated(b.graph, operations, {"x": at + h, "g": ones})
+    less = evaluated(b.graph, operations, {"x": at - h, "g": ones})
+    np.testing.assert_allclose(got["y"], got["expanded"], rtol=1e-12)
+    np.testing.assert_allclose(got["slope"], (more["y"] - less["y"]) / (2 * h), rtol=1e-6)
+
+
+def test_its_type_rule_refuses_integers(found: Registry) -> None:
+    from sexpgpu_core.ir.types import Type
+
+    with pytest.raises(Problem, match="E-DTYPE-ARGUMENT"):
+        found.load("operations", "toy/softsign").infer((Type("i32", (2,)),), {})
+
+
+def test_its_device_is_probed_by_doctor(found: Registry) -> None:
+    document = json.loads(program("doctor", "--device", "toy", "--json").stdout)
+    (check,) = [c for c in document["checks"] if c["name"] == "toy"]
+    assert (check["status"], check["detail"]) == ("ok", "in this process")
+
+
+@whole
+def test_a_file_that_requires_it_checks(found: Registry) -> None:
+    Path("ramp.lisp").write_text(FILE)
+    done = program("check", "ramp.lisp", "--json")
+    assert done.returncode == 0, done.stdout
+
+
+@whole
+@pytest.mark.parametrize("device", ["toy", "reference"])
+def test_a_file_trains_on_its_device_with_its_operation_and_source(
+    found: Registry, device: str
+) -> None:
+    Path("ramp.lisp").write_text(FILE)
+    done = program("run", "ramp.lisp", "--device", device, "--json")
+    assert done.returncode == 0, done.stdout
+    assert json.loads(done.stdout)["step"] == 3
+
+
+@whole
+def test_its_code_is_raised_at_check(found: Registry) -> None:
+    Path("ramp.lisp").write_text(FILE.replace(":count 64", ":count 3000000000"))
+    done = program("check", "ramp.lisp", "--json")
+    assert done.returncode == 1
+    codes = [d["code"] for d in json.loads(done.stdout)["files"][0]["diagnostics"]]
+    assert codes == ["E-TOY-RAMP"]
+
+
+def test_a_broken_and_a_misspelt_plug_in_are_reported_and_stop_nothing(
+    found: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "bad"
+    misspelt = "from sexpgpu_core.hookspecs import hookimpl\nSEXPGPU_API = 1\n"
+    misspelt += "@hookimpl\ndef sexpgpu_device():\n    return []\n"
+    for name, body in (("broken", "import no_such_module"), ("misspelt", misspelt)):
+        folder = site / f"sexpgpu_{name}-1.0.dist-info"
+        folder.mkdir(parents=True)
+        points = f"[sexpgpu]\nsexpgpu-{name} = sexpgpu_{name}\n"
+        (folder / "entry_points.txt").write_text(points)
+        (site / f"sexpgpu_{name}.py").write_text(body)
+    monkeypatch.syspath_prepend(str(site))
+    done = program("plugins", "--json")
+    document = json.loads(done.stdout)
+    states = {d["distribution"]: d for d in document["distributions"]}
+    assert done.returncode == 0
+    assert states["sexpgpu-broken"]["error"]["code"] == "E-PLUGIN-BROKEN"
+    assert states["sexpgpu-misspelt"]["error"]["code"] == "E-PLUGIN-HOOK"
+    assert "did you mean sexpgpu_devices?" in states["sexpgpu-misspelt"]["error"]["message"]
+    assert states["sexpgpu-toy"]["state"] == "ok"
+    text = program("doctor")
+    assert text.returncode == 0
+    assert text.stdout.count("warning  plugins") == 2
+    assert program("plugins", "--verify").returncode == 1
