@@ -44,7 +44,7 @@ def _usage(error: click.ClickException) -> Diagnostic:
     if isinstance(error, click.NoSuchOption):
         return _no_such_flag(error, verb or "sexpgpu")
     if isinstance(error, click.MissingParameter):
-        name = error.param.make_metavar(context) if error.param and context else "an argument"
+        name = error.param.human_readable_name if error.param else "an argument"
         return diagnostic("E-USAGE-MISSING", f"{verb} needs {name}", hint=_synopsis(context))
     if isinstance(error, click.FileError):
         return diagnostic("E-USAGE-FILE", f"{error.ui_filename}: {error.message}")

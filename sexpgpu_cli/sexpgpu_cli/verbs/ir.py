@@ -20,7 +20,7 @@ PHASES = ("traced", "differentiated", "optimized", "lowered")
 @click.argument("file", metavar="FILE")
 @click.option("--stage", metavar="NAME", help="A training stage; default the only one.")
 @click.option("--graph", metavar="train|PASS", default="train", help="Training, or a pass.")
-@click.option("--phase", type=click.Choice(PHASES), default="optimized", show_default=True)
+@click.option("--phase", type=click.Choice(PHASES), default="optimized", help="How far; optimized.")
 @click.option("-o", "--out", metavar="PATH", help="Write it whole to a file.")
 def ir(
     invocation: Invocation,

@@ -17,7 +17,9 @@ from ..invocation import Invocation
 
 @verb("new")
 @click.argument("file", metavar="NEW.lisp", required=False)
-@click.option("--from", "origin", metavar="TEMPLATE|FILE", default="chars", show_default=True)
+@click.option(
+    "--from", "origin", metavar="TEMPLATE|FILE", default="chars", help="What it begins as; chars."
+)
 @click.option("--list", "listed", is_flag=True, help="List the templates.")
 def new(invocation: Invocation, file: str | None, origin: str, listed: bool) -> Answer:
     """Start NEW.lisp from a template or from another file."""
