@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sexpgpu_core.device import DeviceFacts, Unit, World
 from sexpgpu_core.diagnostics import problem
@@ -90,6 +90,13 @@ def _check_memory(units: Sequence[Unit], persistent: Persistent) -> None:
         )
 
 
-def device() -> CpuDevice:
+def load(options: Mapping[str, Any] | None = None) -> CpuDevice:
     """The factory that the plug-in's row names."""
     return CpuDevice()
+
+
+def probe() -> dict[str, object]:
+    """What `doctor` and `run` show."""
+    machine = host.host()
+    detail = f"{machine.model}, {host.cores()} cores, {machine.width} lanes of f32"
+    return {"present": True, "detail": detail}

@@ -1,4 +1,4 @@
-"""The order of calls: fewer live bytes at the peak, commit calls last. Never changes what is computed.
+"""The order of calls: fewer live bytes at the peak, commit calls last.
 
 Law: the result is a topological order of the same calls, with `calls[commit:]` the commit part.
 """

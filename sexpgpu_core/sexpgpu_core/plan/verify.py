@@ -1,4 +1,4 @@
-"""What must hold of a plan before a device trusts it. A plan that fails is our bug, not the user's."""
+"""What must hold of a plan before a device trusts it. One that fails is our bug."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""Composites that the device does not take as one call become primitives, by their own `expand`.
+
+A rule of the builder: what an expansion makes goes through it too, so nothing composite is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir import Builder, Node, Value
+from ..ir.builder import Rule
+from ..ir.operation import Operations
+from ..ir.rules import local_rule
+from .rebuild import Change
+
+Library = Callable[[str], bool]
+
+
+class Expansion:
+    """`rule` for single results (local rules first), `change` for nodes with several."""
+
+    def __init__(self, operations: Operations, library: Library) -> None:
+        self.operations = operations
+        self.library = library
+        self._primitive: set[str] = {"update", "input", "constant"}
+
+    def rule(
+        self, b: Builder, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]
+    ) -> Value | None:
+        """A `builder.Rule`."""
+        instead = local_rule(b, operation, operands, attributes)
+        if instead is not None:
+            return instead
+        values = self._expanded(b, operation, operands, attributes)
+        return None if values is None else values[0]
+
+    def change(
+        self, b: Builder, node: Node, operands: tuple[Value, ...]
+    ) -> tuple[Value, ...] | None:
+        """A `rebuild.Change`: nodes of one result are the rule's."""
+        if len(node.types) == 1:
+            return None
+        return self._expanded(b, node.operation, operands, dict(node.attributes))
+
+    def _expanded(
+        self, b: Builder, name: str, operands: tuple[Value, ...], attributes: dict[str, Any]
+    ) -> tuple[Value, ...] | None:
+        if name in self._primitive:
+            return None
+        operation = self.operations[name]
+        if self.library(name):
+            self._primitive.add(name)
+            return None
+        given = {k: v for k, v in attributes.items() if v is not None}
+        types = operation.infer(tuple(v.type for v in operands), given)
+        node = Node(name, operands, tuple(sorted(given.items())), types, b.policy, b.copy, -1)
+        values = operation.expand(b, node)
+        if values is None:
+            self._primitive.add(name)
+        return values
+
+
+def expansion(operations: Operations, library: Library) -> tuple[Change, Rule]:
+    """What `rebuild` takes to expand a graph."""
+    found = Expansion(operations, library)
+    return found.change, found.rule

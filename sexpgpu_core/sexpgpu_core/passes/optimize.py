@@ -1,0 +1,72 @@
+"""All passes in order: precision, then expansion with local rules, then fma, then dead code.
+
+At most three walks over a graph; bodies of `update` go through the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from ..ir import Builder, Graph
+from ..ir.operation import Operations
+from .contract import contract
+from .dead import drop_dead
+from .expand import expansion
+from .precision import POLICIES, precision_change
+from .rebuild import rebuild
+
+
+class Report(NamedTuple):
+    """What happened, for `explain`: nodes after each pass, by the pass's name."""
+
+    nodes: Mapping[str, int]
+
+
+def optimize(
+    graph: Graph, operations: Operations, library: Callable[[str], bool], precision: str = "f32"
+) -> tuple[Graph, Report]:
+    """The graph that a device is given, and a report. `library`: the device's. Results keep
+    their names and their dtypes."""
+    counts = {"traced": len(graph.nodes)}
+    if _mixed(graph, precision):
+        graph = _precision(graph, operations, precision)
+        counts["precision"] = len(graph.nodes)
+    graph = _bodies(graph, operations, library)
+    graph = _simplify(graph, operations, library)
+    counts["expand"] = len(graph.nodes)
+    graph = rebuild(graph, operations, contract)
+    counts["contract"] = len(graph.nodes)
+    graph = drop_dead(graph, operations)
+    counts["dead"] = len(graph.nodes)
+    return graph, Report(counts)
+
+
+def _mixed(graph: Graph, precision: str) -> bool:
+    policies = {precision, *(n.policy for n in graph.nodes if n.policy)}
+    return any(POLICIES.get(p) is not None for p in policies)
+
+
+def _precision(graph: Graph, operations: Operations, precision: str) -> Graph:
+    """Casts by policy; results are cast back to what they were."""
+    wanted = {name: v.dtype for name, v in graph.results.items()}
+    changed = rebuild(graph, operations, precision_change(operations, precision))
+
+    b = Builder(operations, changed)
+    for name, value in list(changed.results.items()):
+        if value.dtype != wanted[name]:
+            changed.results[name] = b("cast", value, dtype=wanted[name])
+    return changed
+
+
+def _simplify(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Graph:
+    return rebuild(graph, operations, *expansion(operations, library))
+
+
+def _bodies(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Graph:
+    """Bodies keep their keys: the hash of what was traced."""
+    for key, body in list(graph.bodies.items()):
+        small = _simplify(body, operations, library)
+        small = drop_dead(rebuild(small, operations, contract), operations)
+        graph.bodies[key] = small
+    return graph
