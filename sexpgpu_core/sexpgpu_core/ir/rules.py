@@ -117,7 +117,28 @@ def _rule_add(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
         return x
     if _is(x, 0) and _keeps(y, o):
         return y
-    return _folded(b, o, _add)
+    return _folded(b, o, _add) or _add_in_place(b, o) or _smaller(b, "add", o)
+
+
+def _add_in_place(b: Builder, o: Operands) -> Value | None:
+    """x + scatter-add(0, i, y) is scatter-add(x, i, y): tied weights (45.13)."""
+    for x, y in (o, o[::-1]):
+        node = y.node
+        if node.operation == "scatter-add" and _is(node.operands[0], 0) and x.type == y.type:
+            return b("scatter-add", x, *node.operands[1:], **dict(node.attributes))
+    return None
+
+
+def _smaller(b: Builder, operation: str, o: Operands) -> Value | None:
+    """A splat that broadcasts to another operand's shape anyway becomes a scalar."""
+    shape = _result(o)
+    for i, v in enumerate(o):
+        if v.shape and splat(v) is not None:
+            rest = o[:i] + o[i + 1 :]
+            if any(r.shape == shape for r in rest):
+                scalar = b("constant", value=splat(v), dtype=v.dtype, shape=())
+                return b(operation, *o[:i], scalar, *o[i + 1 :])
+    return None
 
 
 def _rule_subtract(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
@@ -126,7 +147,7 @@ def _rule_subtract(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
         return x
     if _is(x, 0) and _keeps(y, o) and y.dtype in FLOATS:
         return b("negate", y)
-    return _folded(b, o, _subtract)
+    return _folded(b, o, _subtract) or _smaller(b, "subtract", o)
 
 
 def _rule_multiply(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
@@ -137,7 +158,7 @@ def _rule_multiply(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
             return _zeros(b, o)
         if _is(y, -1) and _keeps(x, o) and splat(x) is None:
             return b("negate", x)
-    return _folded(b, o, _multiply)
+    return _folded(b, o, _multiply) or _smaller(b, "multiply", o)
 
 
 def _rule_divide(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
@@ -146,10 +167,10 @@ def _rule_divide(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
         return x
     number = splat(y)
     if not number:
-        return None
+        return _smaller(b, "divide", o)
     if _is(x, 0) and number == number:
         return _zeros(b, o)
-    return _folded(b, o, _divide)
+    return _folded(b, o, _divide) or _smaller(b, "divide", o)
 
 
 def _rule_negate(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
@@ -181,7 +202,7 @@ def _rule_where(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
         if splat(test) is when and chosen.shape == shape:
             return chosen
     same = x.node is y.node and x.result == y.result
-    return x if same and x.shape == shape else None
+    return x if same and x.shape == shape else _smaller(b, "where", o)
 
 
 def _rule_cast(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
@@ -302,11 +323,10 @@ def _rule_matmul(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
     x, y = (_untransposed(v) for v in o)
     if x is None and y is None:
         return None
-    flags = {"transpose-x": bool(a.get("transpose-x")), "transpose-y": bool(a.get("transpose-y"))}
-    if x is not None:
-        flags["transpose-x"] = not flags["transpose-x"]
-    if y is not None:
-        flags["transpose-y"] = not flags["transpose-y"]
+    flags = {
+        "transpose-x": (bool(a.get("transpose-x")) != (x is not None)) or None,
+        "transpose-y": (bool(a.get("transpose-y")) != (y is not None)) or None,
+    }
     return b("matmul", x or o[0], y or o[1], **flags)
 
 

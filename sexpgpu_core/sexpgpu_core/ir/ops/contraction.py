@@ -58,8 +58,9 @@ def _misfit(op: Op, x: Type, y: Type, why: str) -> Exception:
 
 
 def product(b: Builder, x: Value, y: Value, transpose_x: bool, transpose_y: bool) -> Value:
-    """matmul with its flags as Python names."""
-    return b("matmul", x, y, **{"transpose-x": transpose_x, "transpose-y": transpose_y})
+    """matmul with its flags as Python names; a flag that is not set is left out."""
+    flags = {"transpose-x": transpose_x or None, "transpose-y": transpose_y or None}
+    return b("matmul", x, y, **flags)
 
 
 def _gradient(b: Builder, node: Node, g: Value) -> Cotangents:
@@ -147,7 +148,7 @@ ROWS = [
         Precision.LOW,
         _infer,
         "Product of the last two axes; leading axes broadcast; integers accumulate in their "
-        "dtype, 16-bit floats in f32. Attributes transpose-x, transpose-y. Gradient: yes.",
+        "dtype, 16-bit floats in f32. Attributes transpose-x, transpose-y (left out: false). Gradient: yes.",
         _gradient,
         cost=_cost,
         depends=_depends,
