@@ -16,7 +16,7 @@ nox.options.reuse_existing_virtualenvs = True
 
 ROOT = Path(__file__).parent
 MEMBERS = sorted(p.parent.name for p in ROOT.glob("sexpgpu_*/pyproject.toml"))
-TEST = ("pytest>=8", "hypothesis>=6", "hatchling>=1.21")
+TEST = ("pytest>=8", "hypothesis>=6", "hatchling>=1.21", "jsonschema>=4")
 SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
 

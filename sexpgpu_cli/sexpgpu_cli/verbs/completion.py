@@ -10,7 +10,7 @@ from ..invocation import Invocation
 
 
 @verb("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", metavar="bash|zsh|fish", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(invocation: Invocation, shell: str) -> Answer:
     """Print the completion script of SHELL."""
     from click.shell_completion import get_completion_class
