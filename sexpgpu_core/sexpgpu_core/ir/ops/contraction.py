@@ -148,7 +148,8 @@ ROWS = [
         Precision.LOW,
         _infer,
         "Product of the last two axes; leading axes broadcast; integers accumulate in their "
-        "dtype, 16-bit floats in f32. Attributes transpose-x, transpose-y (left out: false). Gradient: yes.",
+        "dtype, 16-bit floats in f32. Attributes transpose-x, transpose-y (left out: false). "
+        "Gradient: yes.",
         _gradient,
         cost=_cost,
         depends=_depends,
