@@ -100,7 +100,9 @@ def wheels(session: nox.Session) -> None:
     session.install("build", "hatchling>=1.21")
     shutil.rmtree(ROOT / "dist", ignore_errors=True)
     for folder in (".", *MEMBERS):
-        session.run("python", "-m", "build", "--wheel", "--outdir", "dist", folder)
+        session.run(
+            "python", "-m", "build", "--no-isolation", "--wheel", "--outdir", "dist", folder
+        )
 
 
 @nox.session

@@ -1,0 +1,86 @@
+"""Settings: where each comes from, which wins, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sexpgpu_core.config import FILE, settings
+from sexpgpu_core.diagnostics import Problem
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / FILE).write_text(text)
+    return folder
+
+
+def test_without_a_file_runs_are_below_the_working_directory(tmp_path: Path) -> None:
+    found = settings(tmp_path, environment={})
+    assert (found.root, found.runs, found.file) == (tmp_path, tmp_path / "runs", None)
+
+
+def test_the_nearest_file_above_says_where_runs_are(tmp_path: Path) -> None:
+    write(tmp_path, '[paths]\nruns = "all"\n')
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert settings(below, environment={}).runs == tmp_path / "all"
+    assert settings(below, environment={}).root == tmp_path
+
+
+def test_a_flag_wins_over_a_variable_and_that_over_the_file(tmp_path: Path) -> None:
+    write(tmp_path, '[paths]\nruns = "file"\n[run]\ndevice = "a"\nthreads = 1\n')
+    variables = {"SEXPGPU_RUNS": "variable", "SEXPGPU_DEVICE": "b", "SEXPGPU_THREADS": "3"}
+    assert settings(tmp_path, environment={}).runs == tmp_path / "file"
+    found = settings(tmp_path, environment=variables)
+    assert (found.runs, found.device, found.threads) == (tmp_path / "variable", "b", 3)
+    assert settings(tmp_path, runs="flag", environment=variables).runs == tmp_path / "flag"
+
+
+def test_plug_ins_are_chosen_preferred_and_disabled(tmp_path: Path) -> None:
+    write(tmp_path, '[plugins]\ndisable = ["x"]\nprefer = { stores.mem = "y", "verbs.z" = "w" }\n')
+    found = settings(tmp_path, environment={"SEXPGPU_PLUGINS": "a,b"})
+    assert found.prefer == {"stores.mem": "y", "verbs.z": "w"}
+    assert (found.disable, found.plugins) == ({"x"}, {"a", "b"})
+    assert settings(tmp_path, environment={"SEXPGPU_PLUGINS": "off"}).plugins == frozenset()
+    assert settings(tmp_path, environment={}).plugins is None
+
+
+@pytest.mark.parametrize(
+    ("text", "says", "hint"),
+    [
+        ("[path]\n", "path is not a key", "did you mean paths?"),
+        ('[paths]\nrun = "x"\n', "[paths] run is not a key", "did you mean runs?"),
+        ("[paths]\nzzzzz = 1\n", "[paths] zzzzz is not a key", "known: runs cache"),
+        ("[run]\nthreads = '2'\n", "must be of type int", None),
+        ("run = 1\n", "run must be a table", None),
+        ("[run\n", "sexpgpu.toml: ", None),
+    ],
+)
+def test_a_wrong_key_or_value_is_a_diagnostic(
+    tmp_path: Path, text: str, says: str, hint: str | None
+) -> None:
+    with pytest.raises(Problem) as raised:
+        settings(write(tmp_path, text), environment={})
+    found = raised.value.diagnostic
+    assert found.code == "E-USAGE-CONFIG"
+    assert says in found.message
+    assert hint is None or found.hint == hint
+
+
+@pytest.mark.parametrize(
+    "variables", [{"SEXPGPU_RUN": "x"}, {"SEXPGPU_THREADS": "0"}, {"SEXPGPU_CONFIG": "none.toml"}]
+)
+def test_a_wrong_variable_is_a_diagnostic(tmp_path: Path, variables: dict[str, str]) -> None:
+    with pytest.raises(Problem, match="E-USAGE-CONFIG"):
+        settings(tmp_path, environment=variables)
+
+
+def test_a_variable_that_is_nothing_like_ours_is_somebody_elses(tmp_path: Path) -> None:
+    assert settings(tmp_path, environment={"SEXPGPU_TOY_COLOUR": "red"}).device is None
+
+
+def test_the_cache_is_where_the_user_wants_it(tmp_path: Path) -> None:
+    assert settings(tmp_path, environment={"SEXPGPU_CACHE": "/c"}).cache == Path("/c")
+    write(tmp_path, '[paths]\ncache = "kept"\n')
+    assert settings(tmp_path, environment={}).cache == tmp_path / "kept"
