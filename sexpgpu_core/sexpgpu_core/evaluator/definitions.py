@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..diagnostics import nearest, problem
-from .values import NIL, Function, Symbol, T, Value, keyword
+from .values import NIL, READER_SYMBOLS, Function, Symbol, Value, keyword
 
-CORE_SYMBOLS: dict[str, Symbol] = {"NIL": NIL, "T": T}
+CORE_SYMBOLS: dict[str, Symbol] = {symbol.name: symbol for symbol in READER_SYMBOLS}
 """Symbols of the standard and of core, by upper-case name; visible in every module."""
 
 BUILTINS: dict[str, Function] = {}

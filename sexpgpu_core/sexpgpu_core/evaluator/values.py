@@ -45,10 +45,17 @@ class Unbound:
 UNBOUND = Unbound()
 NIL = Symbol("NIL", "")
 T = Symbol("T", "")
+QUOTE = Symbol("QUOTE", "")
+FUNCTION = Symbol("FUNCTION", "")
+QUASIQUOTE = Symbol("%QUASIQUOTE", "")  # what the reader makes of ` , ,@
+UNQUOTE = Symbol("%UNQUOTE", "")
+UNQUOTE_SPLICING = Symbol("%UNQUOTE-SPLICING", "")
+READER_SYMBOLS = (NIL, T, QUOTE, FUNCTION, QUASIQUOTE, UNQUOTE, UNQUOTE_SPLICING)
+for _constant in READER_SYMBOLS:
+    _constant.plist = NIL
 for _constant in (NIL, T):
     _constant.value = _constant
     _constant.constant = True
-    _constant.plist = NIL
 
 KEYWORDS: dict[str, Symbol] = {}
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import problem
-from ..evaluator.definitions import core_symbol
-from ..evaluator.values import NIL, Array, Cons, Symbol, Value, Vector
+from ..evaluator.values import (
+    NIL,
+    UNQUOTE,
+    UNQUOTE_SPLICING,
+    Array,
+    Cons,
+    Symbol,
+    Value,
+    Vector,
+)
 from ..spans import Source, Span
 
 TOP, LIST, VECTOR, ARRAY, PREFIX, FEATURE, SKIP = range(7)
 
-QUASIQUOTE = core_symbol("%QUASIQUOTE")
-UNQUOTES = {
-    ",": core_symbol("%UNQUOTE"),
-    ",@": core_symbol("%UNQUOTE-SPLICING"),
-    ",.": core_symbol("%UNQUOTE-SPLICING"),
-}
-QUOTE_SYMBOL = core_symbol("QUOTE")
+UNQUOTES = {",": UNQUOTE, ",@": UNQUOTE_SPLICING, ",.": UNQUOTE_SPLICING}
 FEATURES = frozenset({"SEXPGPU", "COMMON-LISP"})
 
 MISSING: Any = object()

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem
-from ..evaluator.values import NIL, String, Value
+from ..evaluator.values import NIL, QUASIQUOTE, String, Value
+from ..evaluator.values import QUOTE as QUOTE_SYMBOL
 from ..spans import Source, Span
 from . import mistakes
 from .frames import (
@@ -19,8 +20,6 @@ from .frames import (
     LIST,
     MISSING,
     PREFIX,
-    QUASIQUOTE,
-    QUOTE_SYMBOL,
     SKIP,
     TOP,
     UNQUOTES,

@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..diagnostics import Problem, problem
-from ..evaluator.definitions import core_symbol
-from ..evaluator.values import NIL, Symbol, Value, Vector
+from ..evaluator.values import FUNCTION, NIL, Symbol, Value, Vector
 from . import mistakes
 from .frames import ARRAY, MISSING, PREFIX, SKIP, VECTOR
 from .names import parse_character, unescape
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 SHARP_SYNTAX = re.compile(r"#([0-9]*)(.?)", re.DOTALL)
 RADIXES = {"b": 2, "o": 8, "x": 16}
-FUNCTION = core_symbol("FUNCTION")
 
 
 def read_sharp(reader: Reader, start: int) -> tuple[Value, int]:

@@ -1,0 +1,415 @@
+"""Forms to nodes: each form is expanded once and every name resolved before anything runs.
+
+A form that is wrong becomes a `Fail` node, which raises when it is reached; `errors` holds them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import Diagnostic, Problem, diagnostic, problem
+from ..reader import MadeSpan, element_span, made_span, place, span_of
+from ..spans import Span
+from . import raising
+from .binders import analyze_parameters
+from .calls import Call, CallValue
+from .closures import LambdaNode
+from .control_nodes import Again, BlockNode
+from .declarations import Body, Declarations, items_of, parse_body
+from .definitions import BODY_MACROS, core_symbol
+from .lambda_lists import LambdaList, parse_lambda_list
+from .machine import Cell, Machine
+from .mistakes import call_mistake, no_function_form, unsupported
+from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
+from .printer import brief
+from .scope import (
+    Block,
+    FunctionScope,
+    LocalMacro,
+    Scope,
+    SymbolMacro,
+    Tail,
+    Variable,
+)
+from .single_valued import SINGLE_VALUED
+from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
+
+Handler = Callable[["Analyzer", Cons, Scope, Tail | None], Node]
+
+SPECIAL_FORMS: dict[str, Handler] = {}
+"""Analyzers of special forms and definitions, by upper-case name."""
+
+LAMBDA = core_symbol("LAMBDA")
+PROGN = core_symbol("PROGN")
+
+
+class Analyzer:
+    """Analyzes the forms of one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.m = machine
+        self.errors: list[Diagnostic] = []
+        self.watching: list[list[Variable]] = []
+        self.calls: list[tuple[Cell, int, Cons]] = []  # of user functions, checked after loading
+        self.references: list[GlobalRef] = []
+        self.unbound_sets: list[Symbol] = []
+
+    # Forms
+
+    def node(self, form: Value, scope: Scope, tail: Tail | None = None, at: Value = None) -> Node:
+        """Analyze a form. `at`: the cons whose car it is, which places atoms."""
+        if form.__class__ is Cons:
+            return self._compound(form, scope, tail)
+        if form.__class__ is Symbol:
+            return self._symbol(form, scope, tail, at)
+        return Constant(form)
+
+    def _symbol(self, name: Symbol, scope: Scope, tail: Tail | None, at: Value) -> Node:
+        found = scope.variables.get(name)
+        if found.__class__ is Variable:
+            found.used = True
+            scope.function.reach(found)
+            return LocalRef(found, scope.function)
+        if found.__class__ is SymbolMacro:
+            return self.node(self._placed(found.expansion, at), scope, tail, at)
+        if name.constant:
+            return Constant(name.value)
+        if found is None and name in self.m.symbol_macros:
+            return self.node(self._placed(self.m.symbol_macros[name], at), scope, tail, at)
+        reference = GlobalRef(name, at)
+        if not name.special and found is None:
+            self.references.append(reference)
+        return reference
+
+    def _placed(self, form: Value, at: Value) -> Value:
+        return place(_copy(form), element_span(at)) if form.__class__ is Cons else form
+
+    def _compound(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+        try:
+            head = form.car
+            while head.__class__ is Symbol:
+                local = scope.functions.get(head)
+                if local.__class__ is Variable:
+                    return self._local_call(local, form, scope, tail)
+                if local is not None:
+                    expander = local.expander
+                elif head.home == "" and (handler := SPECIAL_FORMS.get(head.name)):
+                    return handler(self, form, scope, tail)
+                else:
+                    found = self.m.macro(head)
+                    if found is None:
+                        return self._global_call(head, form, scope, tail)
+                    expander = found
+                expansion = self.expand(form, expander, scope)
+                if expansion.__class__ is not Cons:
+                    return self.node(expansion, scope, tail, form)
+                form = expansion
+                head = form.car
+            return self._computed_call(form, scope)
+        except Problem as error:
+            return self.failed(error, form)
+
+    def failed(self, error: Problem, form: Value) -> Node:
+        """Note what is wrong with a form."""
+        raising.at_form(error, form)
+        self.errors.append(error.diagnostic)
+        return Fail(error)
+
+    def expand(
+        self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope
+    ) -> Value:
+        """One expansion; what it makes stands where the call stands."""
+        m = self.m
+        m.fuel -= 1
+        if m.fuel < 0:
+            m.add_fuel("macro expansion")
+        try:
+            result = expander(form, scope)
+        except raising.Poisoned:
+            raise
+        except Exception as error:
+            raise self._macro_failed(form, expander, error) from None
+        if result.__class__ is Cons and result.span is None:
+            place(result, made_span(repr(form.car), form.span))
+        return result
+
+    def _macro_failed(self, form: Cons, expander: Any, error: Exception) -> Exception:
+        from .macro_functions import MacroFunction, macro_failed
+
+        if isinstance(expander, MacroFunction):
+            return macro_failed(form, error)
+        if isinstance(error, Problem):
+            return error
+        if isinstance(error, TypeError) and "proper list" in str(error):
+            return problem("E-FORM-SHAPE", f"({form.car!r} ...) holds what is no proper list")
+        return raising.internal(error)
+
+    # Calls
+
+    def arguments(self, form: Cons, scope: Scope) -> list[Node]:
+        """The operands of a call."""
+        nodes = []
+        rest = form.cdr
+        while rest.__class__ is Cons:
+            nodes.append(self.node(rest.car, scope, None, rest))
+            rest = rest.cdr
+        if rest is not NIL:
+            raise problem("E-FORM-SHAPE", "a call ends in a dot")
+        return nodes
+
+    def _local_call(
+        self, variable: Variable, form: Cons, scope: Scope, tail: Tail | None
+    ) -> Node:
+        arguments = self.arguments(form, scope)
+        again = self._again(variable, arguments, tail)
+        if again is not None:
+            return again
+        variable.used = True
+        scope.function.reach(variable)
+        return CallValue(LocalRef(variable, scope.function), arguments, form)
+
+    def _again(self, callee: Any, arguments: list[Node], tail: Tail | None) -> Node | None:
+        if tail is None or tail.again is None or tail.again[0] is not callee:
+            return None
+        node: LambdaNode = tail.again[1]
+        if len(arguments) != len(node.binder.required):
+            return None
+        node.again = True
+        return Again(node, arguments)
+
+    def _global_call(self, name: Symbol, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+        cell = self.m.cell(name)
+        arguments = self.arguments(form, scope)
+        function = cell.function
+        if name.home == "":
+            if function is None:
+                raise unsupported(self.m, cell, form, scope)
+            if not function.least <= len(arguments) <= _most(function):
+                raise call_mistake(function, len(arguments))
+            return Call(cell, arguments, form, name.name in SINGLE_VALUED)
+        again = self._again(cell, arguments, tail)
+        if again is not None:
+            return again
+        if name in scope.variables and function is None:
+            raise unsupported(self.m, cell, form, scope)
+        self.calls.append((cell, len(arguments), form))
+        return Call(cell, arguments, form, False)
+
+    def _computed_call(self, form: Cons, scope: Scope) -> Node:
+        head = form.car
+        if head.__class__ is Cons and head.car is LAMBDA:
+            function = self.node(head, scope)
+            return CallValue(function, self.arguments(form, scope), form)
+        raise no_function_form(form)
+
+    # Bodies
+
+    def forms(self, forms: Value, scope: Scope, tail: Tail | None) -> Node:
+        """A body without declarations: forms in order, the value of the last."""
+        nodes: list[Node] = []
+        leaves: list[bool] = []
+        before = tail.statement() if tail is not None else None
+        while forms.__class__ is Cons:
+            forms = self._expanded(forms, scope)
+            if forms.__class__ is not Cons:
+                break
+            last = forms.cdr is NIL
+            node = self.node(forms.car, scope, tail if last else before, forms)
+            nodes.append(node)
+            leaves.append(not last and tail is not None and bool(tail.exits) and not node.single)
+            forms = forms.cdr
+        return progn(nodes, leaves)
+
+    def _expanded(self, forms: Cons, scope: Scope) -> Value:
+        """The same forms, where the first is no macro call whose expansion binds over the rest."""
+        while True:
+            form = forms.car
+            if form.__class__ is not Cons or form.car.__class__ is not Symbol:
+                return forms
+            head: Symbol = form.car
+            if head in scope.functions:
+                local = scope.functions[head]
+                expander = local.expander if local.__class__ is LocalMacro else None
+            elif head.home == "":
+                if head.name in BODY_MACROS:
+                    return self._body_macro(head, form, forms)
+                return forms
+            else:
+                expander = self.m.macro(head)
+            if expander is None:
+                return forms
+            try:
+                expansion = self.expand(form, expander, scope)
+            except Problem as error:
+                self.failed(error, form)
+                expansion = NIL
+            forms = _spliced(expansion, forms)
+            if forms.__class__ is not Cons:
+                return forms
+
+    def _body_macro(self, head: Symbol, form: Cons, forms: Cons) -> Cons:
+        try:
+            replaced = BODY_MACROS[head.name](form, forms.cdr)
+        except Problem as error:
+            self.failed(error, form)
+            replaced = Cons(PROGN, forms.cdr)
+        place(replaced, made_span(repr(head), form.span))
+        return Cons(replaced, NIL, form.span)
+
+    def body(
+        self, body: Body, scope: Scope, tail: Tail | None
+    ) -> Node:
+        """The forms of a body whose declarations are known."""
+        if body.declared.special:
+            scope = scope.with_variables(self.specials(body.declared))
+        return self.forms(body.forms, scope, tail)
+
+    def specials(self, declared: Declarations) -> dict[Symbol, Any]:
+        """Names that a body declares special, as bindings of a scope."""
+        from .scope import SPECIAL
+
+        return dict.fromkeys(declared.special, SPECIAL)
+
+    # Functions
+
+    def function(
+        self,
+        name: str,
+        lambda_list: Value,
+        forms: Value,
+        scope: Scope,
+        block: Symbol | None = None,
+        callee: Any = None,
+    ) -> LambdaNode:
+        """A lambda expression. `callee`: what a call of the function itself resolves to."""
+        form = parse_lambda_list(lambda_list)
+        return self.parsed_function(name, form, parse_body(forms, True), scope, block, callee)
+
+    def parsed_function(
+        self,
+        name: str,
+        form: LambdaList,
+        body: Body,
+        scope: Scope,
+        block: Symbol | None,
+        callee: Any = None,
+    ) -> LambdaNode:
+        function = FunctionScope(scope.function, name)
+        inner = scope.inside(function)
+        self.watching.append([])
+        binder, inner = analyze_parameters(self, form, inner, body.declared, True)
+        node = LambdaNode(name, binder, function, brief(form.form) if form.form is not NIL else "()")
+        node.doc = body.doc
+        own = (callee, node) if callee is not None and form.plain and not binder.specials else None
+        node.body = self.in_block(block, body, inner, Tail((), own))
+        self.check_used(self.watching.pop())
+        return node
+
+    def in_block(self, name: Symbol | None, body: Body, scope: Scope, tail: Tail | None) -> Node:
+        """A body inside the block of its function's name, if it has one."""
+        if name is None:
+            return self.body(body, scope, tail)
+        block = Block(name, scope.function.local(name))
+        exits = (*tail.exits, block) if tail is not None else (block,)
+        again = tail.again if tail is not None else None
+        node = self.body(body, scope.with_block(block), Tail(exits, again))
+        scope.function.top -= 1
+        return BlockNode(block, node, scope.function)
+
+    # Definitions
+
+    def check_definable(self, name: Symbol, kind: str) -> None:
+        """E-REDEFINE for a name of the standard, of core or of another module."""
+        if name.home == "" and not self.m.may_redefine:
+            raise problem(
+                "E-REDEFINE",
+                f"{name!r} is a name of the standard or of core",
+                hint="give your own another name",
+                name=repr(name),
+                kind=kind,
+            )
+        module = self.m.module
+        if name.home is not None and module is not None and name.home not in ("", module.home):
+            raise problem(
+                "E-REDEFINE", f"{name!r} is a name of the module {name.home}", name=repr(name)
+            )
+
+    def check_assignable(self, name: Symbol) -> None:
+        """Whether setq may set a name that nothing binds."""
+        if name.value is UNBOUND:
+            self.unbound_sets.append(name)
+
+    def evaluate_now(self, form: Value) -> Value:
+        """A form's value at analysis, in the null lexical environment."""
+        return self.m.evaluate_form(form)
+
+    # Variables of the user
+
+    def user_span(self, form: Value) -> Span | None:
+        """The span of what a person wrote; None for what a macro made."""
+        span = span_of(form)
+        return None if isinstance(span, MadeSpan) else span
+
+    def bound(self, variable: Variable, declared: Declarations) -> None:
+        """A variable was bound: watch whether it is used."""
+        if variable.name in declared.ignored or variable.span is None:
+            variable.used = True
+        elif variable.name.home is None:
+            variable.used = True
+        elif self.watching:
+            self.watching[-1].append(variable)
+
+    def check_used(self, variables: list[Variable]) -> None:
+        """W-UNUSED for each that is not."""
+        for variable in variables:
+            if not variable.used:
+                self.m.warn(unused(variable))
+
+
+def unused(variable: Variable) -> Diagnostic:
+    """W-UNUSED at the variable's name inside the form that binds it."""
+    span = variable.span
+    name = repr(variable.name)
+    assert span is not None
+    at = _find(span, name)
+    return diagnostic(
+        "W-UNUSED",
+        f"the variable {name} is never used",
+        span=at,
+        hint=f"delete it, or (declare (ignore {name})) at the start of the body",
+        kind="variable",
+        name=name,
+    )
+
+
+def _find(span: Span, name: str) -> Span:
+    """The first place of a name in a span."""
+    import re
+
+    text = span.source.text
+    pattern = re.compile(r"(?<![^\s()'`,])" + re.escape(name) + r"(?![^\s()'`,;])", re.IGNORECASE)
+    found = pattern.search(text, span.start, span.end)
+    return Span(span.source, found.start(), found.end()) if found else span
+
+
+def _most(function: Function) -> float:
+    return function.most if function.most is not None else float("inf")
+
+
+def _copy(form: Value) -> Value:
+    """A copy of a form without spans, so that it can be placed anew."""
+    if form.__class__ is not Cons:
+        return form
+    return Cons(_copy(form.car), _copy(form.cdr))
+
+
+def _spliced(expansion: Value, forms: Cons) -> Value:
+    """Forms with the first replaced by its expansion, whose progn is opened."""
+    if expansion.__class__ is Cons and expansion.car is PROGN:
+        rest: Value = forms.cdr
+        for form in reversed(items_of(expansion.cdr, expansion)):
+            rest = Cons(form, rest, forms.span)
+        return rest if rest is not NIL else Cons(NIL, NIL, forms.span)
+    return Cons(expansion, forms.cdr, forms.span)
+

@@ -1,0 +1,146 @@
+"""Calls: of global functions through their cells, of local and computed functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import raising
+from .machine import Cell, Machine
+from .nodes import Code, Node, value_code
+from .values import Value
+
+
+class Call(Node):
+    """A call of a global function."""
+
+    __slots__ = ("arguments", "cell", "form", "single")
+
+    def __init__(self, cell: Cell, arguments: list[Node], form: Value, single: bool) -> None:
+        self.cell = cell
+        self.arguments = arguments
+        self.form = form
+        self.single = single
+
+    def compile(self, m: Machine) -> Code:
+        codes = [value_code(node, m) for node in self.arguments]
+        make = _BY_COUNT.get(len(codes))
+        if make is not None:
+            code: Code = make(m, self.cell, self.form, *codes)
+            return code
+        return _call_many(m, self.cell, self.form, codes)
+
+
+def _call_0(m: Machine, cell: Cell, form: Value) -> Code:
+    def run(f: list[Any]) -> Value:
+        m.call_form = form
+        try:
+            return cell.call()
+        except Exception as error:
+            raise raising.raised(m, error, form) from None
+
+    return run
+
+
+def _call_1(m: Machine, cell: Cell, form: Value, a: Code) -> Code:
+    def run(f: list[Any]) -> Value:
+        x = a(f)
+        m.call_form = form
+        try:
+            return cell.call(x)
+        except Exception as error:
+            raise raising.raised(m, error, form) from None
+
+    return run
+
+
+def _call_2(m: Machine, cell: Cell, form: Value, a: Code, b: Code) -> Code:
+    def run(f: list[Any]) -> Value:
+        x = a(f)
+        y = b(f)
+        m.call_form = form
+        try:
+            return cell.call(x, y)
+        except Exception as error:
+            raise raising.raised(m, error, form) from None
+
+    return run
+
+
+def _call_3(m: Machine, cell: Cell, form: Value, a: Code, b: Code, c: Code) -> Code:
+    def run(f: list[Any]) -> Value:
+        x = a(f)
+        y = b(f)
+        z = c(f)
+        m.call_form = form
+        try:
+            return cell.call(x, y, z)
+        except Exception as error:
+            raise raising.raised(m, error, form) from None
+
+    return run
+
+
+_BY_COUNT: dict[int, Any] = {0: _call_0, 1: _call_1, 2: _call_2, 3: _call_3}
+
+
+def _call_many(m: Machine, cell: Cell, form: Value, codes: list[Code]) -> Code:
+    def run(f: list[Any]) -> Value:
+        arguments = [code(f) for code in codes]
+        m.call_form = form
+        try:
+            return cell.call(*arguments)
+        except Exception as error:
+            raise raising.raised(m, error, form) from None
+
+    return run
+
+
+class CallValue(Node):
+    """A call of a local function or of a lambda expression: `function` gives the object."""
+
+    __slots__ = ("arguments", "form", "function")
+
+    def __init__(self, function: Node, arguments: list[Node], form: Value) -> None:
+        self.function = function
+        self.arguments = arguments
+        self.form = form
+
+    def compile(self, m: Machine) -> Code:
+        function = value_code(self.function, m)
+        codes = [value_code(node, m) for node in self.arguments]
+        form = self.form
+
+        def run(f: list[Any]) -> Value:
+            callee = function(f)
+            arguments = [code(f) for code in codes]
+            m.call_form = form
+            try:
+                return callee.call(*arguments)
+            except Exception as error:
+                raise raising.raised(m, error, form) from None
+
+        return run
+
+
+class FunctionOf(Node):
+    """`#'name` of a global function: looked up when it is evaluated."""
+
+    __slots__ = ("cell", "form")
+    single = True
+
+    def __init__(self, cell: Cell, form: Value) -> None:
+        self.cell = cell
+        self.form = form
+
+    def compile(self, m: Machine) -> Code:
+        cell, form = self.cell, self.form
+
+        def run(f: list[Any]) -> Value:
+            if cell.function is None:
+                try:
+                    return cell.call()
+                except Exception as error:
+                    raise raising.raised(m, error, form) from None
+            return cell.function
+
+        return run

@@ -1,0 +1,232 @@
+"""The state of one evaluation: fuel, depth, definitions, handlers; and the stack that it runs on.
+
+Limits are counts, never clocks, so a file gives the same answer on every machine.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ..diagnostics import Diagnostic, Expansion, Problem, problem
+from ..reader import chain_of, span_of
+from ..spans import Span
+from .definitions import BUILTINS, NATIVE_MACROS
+from .values import Function, Symbol, Value
+
+if TYPE_CHECKING:
+    from .evaluator import Evaluator
+
+Result = TypeVar("Result")
+
+STACK_BYTES = 512 << 20
+CLEANUP_STEPS = 20_000
+SAMPLES = 500
+
+
+class Limits(NamedTuple):
+    """Counts at which evaluation stops."""
+
+    steps: int = 20_000_000
+    depth: int = 10_000
+
+
+class Cell:
+    """What a global function name means now. `call` raises E-NAME-FUNCTION while `function` is None."""
+
+    __slots__ = ("call", "function", "name", "poisoned", "span")
+
+    def __init__(self, name: Value) -> None:
+        self.name = name  # a symbol, or (setf symbol)
+        self.function: Function | None = None
+        self.poisoned = False
+        self.span: Span | None = None  # of its definition in a file
+        self.call: Callable[..., Value] = self.undefined
+
+    def undefined(self, *_: Value) -> Value:
+        from .mistakes import undefined_function
+
+        raise undefined_function(self)
+
+    def define(self, function: Function) -> None:
+        self.function = function
+        self.call = function.call
+        self.poisoned = False
+
+    def clear(self) -> None:
+        """No function of that name (fmakunbound)."""
+        self.function = None
+        self.call = self.undefined
+
+
+class Machine:
+    """Counters and tables that compiled code reads. One file and what it requires share one."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.depth = 0
+        self.depth_limit = limits.depth
+        self.fuel = 0
+        self.fuel_left = limits.steps
+        self.samples: dict[str, int] = {}
+        self.call_form: Value = None  # of the staged call being made
+        self.handlers: Any = None  # innermost cluster: (bindings, outer)
+        self.restarts: Any = None
+        self.catchers: list[Any] = []
+        self.cells: dict[Symbol, Cell] = {}
+        self.setf_cells: dict[Symbol, Cell] = {}
+        self.macros: dict[Symbol, Callable[[Value, Any], Value]] = {}
+        self.symbol_macros: dict[Symbol, Value] = {}
+        self.setf_expanders: dict[Symbol, Any] = {}
+        self.types: dict[Symbol, Any] = {}
+        self.poisoned_variables: set[Symbol] = set()
+        self.diagnostics: list[Diagnostic] = []
+        self.output: list[str] = []
+        self.host: Any = None
+        self.refuel_step = max(1, limits.steps // SAMPLES)
+        self.add_fuel("")
+
+    @property
+    def call_span(self) -> Span | None:
+        """Where the staged call being made was written, or the macro call that made it."""
+        return span_of(self.call_form)
+
+    @property
+    def expansion(self) -> tuple[Expansion, ...]:
+        """The macro calls that made the staged call being made."""
+        return chain_of(span_of(self.call_form))
+
+    def cell(self, symbol: Symbol) -> Cell:
+        """The function cell of a name, made if it is not there."""
+        found = self.cells.get(symbol)
+        if found is None:
+            found = self.cells[symbol] = Cell(symbol)
+            if symbol.home == "" and (builtin := BUILTINS.get(symbol.name)):
+                found.define(builtin)
+        return found
+
+    def setf_cell(self, symbol: Symbol, name: Value) -> Cell:
+        """The cell of the function named `(setf symbol)`; `name` is that list."""
+        found = self.setf_cells.get(symbol)
+        if found is None:
+            found = self.setf_cells[symbol] = Cell(name)
+        return found
+
+    def macro(self, symbol: Symbol) -> Callable[[Value, Any], Value] | None:
+        """The global expander (form, environment) -> form of a name."""
+        found = self.macros.get(symbol)
+        if found is None and symbol.home == "":
+            return NATIVE_MACROS.get(symbol.name)
+        return found
+
+    def define_variable_value(self, name: Symbol, value: Value) -> Symbol:
+        """A global variable's value, from a definition."""
+        name.special = True
+        name.value = value
+        self.poisoned_variables.discard(name)
+        return name
+
+    def warn(self, diagnostic: Diagnostic) -> None:
+        """Note a warning."""
+        self.diagnostics.append(diagnostic)
+
+    def add_fuel(self, name: str) -> None:
+        """Called when fuel runs out: notes who was running, and stops at the limit of steps."""
+        if name:
+            self.samples[name] = self.samples.get(name, 0) + 1
+        if self.fuel_left <= 0:
+            raise self._out_of_steps()
+        portion = min(self.refuel_step, self.fuel_left)
+        self.fuel_left -= portion
+        self.fuel += portion
+
+    def spend(self, steps: int, name: str) -> None:
+        """What a builtin costs that does the work of `steps` steps."""
+        self.fuel -= steps
+        while self.fuel < 0:
+            self.add_fuel(name)
+
+    def _out_of_steps(self) -> Problem:
+        self.fuel, self.fuel_left, self.refuel_step = 0, CLEANUP_STEPS, CLEANUP_STEPS
+        busiest = sorted(self.samples.items(), key=lambda item: -item[1])[:3]
+        total = sum(self.samples.values()) or 1
+        told = ", ".join(f"{name} {100 * count // total} %" for name, count in busiest)
+        return problem(
+            "E-LIMIT-STEPS",
+            f"stopped after {self.limits.steps:,} steps" + (f": most in {told}" if told else ""),
+            busiest=[name for name, _ in busiest],
+            limit=self.limits.steps,
+        )
+
+    def reset_limits(self) -> None:
+        """Before a call from outside: full counts again."""
+        self.fuel, self.fuel_left = 0, self.limits.steps
+        self.refuel_step = max(1, self.limits.steps // SAMPLES)
+        self.samples.clear()
+        self.add_fuel("")
+
+
+class _Deep(threading.local):
+    running: Any = None
+
+
+_deep = _Deep()
+_current: list[Any] = []
+
+
+def current() -> Evaluator:
+    """The evaluator that is running."""
+    found: Evaluator = _current[-1]
+    return found
+
+
+def running() -> bool:
+    """Whether an evaluator is running."""
+    return bool(_current)
+
+
+def run_deep(machine: Any, work: Callable[[], Result]) -> Result:
+    """`work()` with `machine` as the current one, on a stack that no allowed recursion can exhaust."""
+    if _deep.running:
+        return _with_current(machine, work)
+    outcome: list[Any] = []
+
+    def body() -> None:
+        _deep.running = True
+        try:
+            outcome.append((_with_current(machine, work), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    before = threading.stack_size(STACK_BYTES)
+    try:
+        thread = threading.Thread(target=body, name="evaluator", daemon=True)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000_000))
+    try:
+        thread.join()
+    except BaseException:
+        machine.fuel, machine.fuel_left = 0, 0  # the thread stops at its next step
+        raise
+    value, error = outcome[0]
+    if error is not None:
+        raise error
+    result: Result = value
+    return result
+
+
+def _with_current(machine: Any, work: Callable[[], Result]) -> Result:
+    _current.append(machine)
+    try:
+        return work()
+    finally:
+        _current.pop()
+
+
+def tables() -> Mapping[str, Function]:
+    """Builtins by upper-case name."""
+    return BUILTINS

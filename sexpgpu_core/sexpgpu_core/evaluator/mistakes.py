@@ -1,0 +1,234 @@
+"""Problems about names and shapes, with the word that was meant: habits of other Lisps and Python too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Change, Edit, Problem, nearest, problem
+from ..reader import MadeSpan, element_span
+from ..spans import Span
+from .definitions import BUILTINS, NATIVE_MACROS
+from .printer import brief
+from .standard_names import INSTEAD, STANDARD
+from .values import UNBOUND, Cons, Function, Symbol, Value
+
+if TYPE_CHECKING:
+    from .machine import Cell, Machine
+
+HABITS = {
+    "DEFN": "defun",
+    "DEF": "defparameter",
+    "DEFINE": "defun or defparameter",
+    "FN": "lambda",
+    "SET!": "setf",
+    "SET-CAR!": "setf car",
+    "NULL?": "null",
+    "NIL?": "null",
+    "EMPTY?": "null",
+    "ZERO?": "zerop",
+    "PAIR?": "consp",
+    "LIST?": "listp",
+    "NUMBER?": "numberp",
+    "STRING?": "stringp",
+    "SYMBOL?": "symbolp",
+    "INTEGER?": "integerp",
+    "EVEN?": "evenp",
+    "ODD?": "oddp",
+    "EQ?": "eq",
+    "EQUAL?": "equal",
+    "EQV?": "eql",
+    "BEGIN": "progn",
+    "DO!": "progn",
+    "LETREC": "labels",
+    "ELSE": "t, as in (cond ... (t form))",
+    "ELIF": "cond",
+    "DISPLAY": "princ",
+    "PRINTF": "format",
+    "PRINTLN": "print",
+    "STR": "format",
+    "COUNT-IF?": "count-if",
+    "FILTER": "remove-if-not",
+    "FOLDL": "reduce",
+    "FOLDR": "reduce with :from-end t",
+    "FOLD": "reduce",
+    "FOREACH": "dolist",
+    "FOR-EACH": "mapc",
+    "FOR": "dolist, dotimes or loop for",
+    "WHILE": "loop while",
+    "RANGE": "loop for i below n collect i",
+    "LEN": "length",
+    "HEAD": "first",
+    "TAIL": "rest",
+    "CONJ": "cons or push",
+    "ASSOC-REF": "assoc",
+    "MODULO": "mod",
+    "REMAINDER": "rem",
+    "QUOTIENT": "truncate",
+    "CALL/CC": "block and return-from",
+    "RAISE": "error",
+    "TRY": "handler-case",
+    "IMPORT": "require",
+    "TRUE": "t",
+    "FALSE": "nil",
+    "NONE": "nil",
+    "NULL": "nil",
+    "==": "=",
+    "!=": "/=",
+    "%": "mod",
+    "**": "expt",
+    "&&": "and",
+    "||": "or",
+    "!": "not",
+}
+
+
+def shape(name: str, wants: str, why: str | None = None) -> Problem:
+    """E-FORM-SHAPE of a form, with the shape it should have."""
+    return problem(
+        "E-FORM-SHAPE",
+        f"{name}: {why}" if why else f"this {name} form is not of its shape",
+        hint=f"write it as {wants}",
+        form=name,
+        wants=wants,
+    )
+
+
+def call_mistake(function: Function, given: int) -> Problem:
+    """E-CALL-ARGUMENTS found before the call is made."""
+    from .closures import wrong_count
+
+    return wrong_count(function, given)
+
+
+def replacing(at: Value, old: str, new: str) -> Edit | None:
+    """An edit of the name at the head of a written form."""
+    span = element_span(at)
+    if span is None or isinstance(span, MadeSpan) or span.text.lower() != old.lower():
+        return None
+    return Edit(f"write {new}", (Change(span, new),))
+
+
+def no_function_form(form: Cons) -> Problem:
+    """The head of a call is neither a name nor a lambda expression."""
+    head = form.car
+    hint = "a list of values is (list ...), or quoted: '(...)"
+    if head.__class__ is Cons:
+        hint = "the value of a form is called by (funcall form argument ...)"
+    return problem("E-FORM-SHAPE", f"{brief(head)} is no function name", hint=hint)
+
+
+def function_names(m: Machine) -> Iterable[str]:
+    """Names that can be called, as the user writes them."""
+    from .analyzer import SPECIAL_FORMS
+
+    for symbol, cell in m.cells.items():
+        if cell.function is not None and symbol.home != "":
+            yield symbol.name.lower()
+    for symbol in m.macros:
+        yield symbol.name.lower()
+    for table in (BUILTINS, NATIVE_MACROS, SPECIAL_FORMS):
+        for name in table:
+            if not name.startswith("%"):
+                yield name.lower()
+
+
+def undefined_function(cell: Cell) -> Exception:
+    """What a call of a name without a function raises."""
+    from .machine import current
+    from .raising import Poisoned
+
+    if cell.poisoned:
+        return Poisoned(cell.name)
+    return no_function_named(current(), cell)
+
+
+def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any = ()) -> Problem:
+    """E-NAME-FUNCTION or, of a standard name, E-UNSUPPORTED."""
+    symbol = cell.name
+    if symbol.__class__ is not Symbol:
+        return problem("E-NAME-FUNCTION", f"no function is named {brief(symbol)}", name=brief(symbol))
+    name = repr(symbol)
+    if symbol.home == "" and symbol.name in STANDARD:
+        return _unsupported(symbol)
+    if symbol in variables or (symbol.value is not UNBOUND and not symbol.keyword):
+        return _variable_called(name, at)
+    habit = HABITS.get(symbol.name)
+    near = habit or nearest(name, function_names(m))
+    edit = replacing(at, name, near) if near and " " not in near else None
+    return problem(
+        "E-NAME-FUNCTION",
+        f"no function or macro is named {name}",
+        hint=f"write {near}" if habit else f"did you mean {near}?" if near else None,
+        edit=edit,
+        name=name,
+        nearest=near,
+    )
+
+
+def _variable_called(name: str, at: Value) -> Problem:
+    span = element_span(at)
+    edit = None
+    if span is not None and not isinstance(span, MadeSpan):
+        point = Span(span.source, span.start, span.start)
+        edit = Edit(f"write (funcall {name} ...)", (Change(point, "funcall "),))
+    return problem(
+        "E-NAME-FUNCTION",
+        f"no function is named {name}: {name} is a variable here",
+        hint=f"use (funcall {name} ...)",
+        edit=edit,
+        name=name,
+    )
+
+
+def unsupported(m: Machine, cell: Cell, form: Cons, scope: Any) -> Problem:
+    """What is wrong with a call of a name that has no function."""
+    return no_function_named(m, cell, form, scope.variables)
+
+
+def _unsupported(symbol: Symbol) -> Problem:
+    name = repr(symbol)
+    instead = INSTEAD.get(symbol.name)
+    if instead is None:
+        known = [n.lower() for n in BUILTINS if not n.startswith("%")]
+        instead = nearest(name, known)
+    return problem(
+        "E-UNSUPPORTED",
+        f"{name} is a name of Common Lisp that this language leaves out",
+        hint=f"use {instead}" if instead else None,
+        name=name,
+    )
+
+
+def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
+    """E-NAME-UNBOUND with the nearest variable, or `#'name` for a function."""
+    name = repr(symbol)
+    habit = {"TRUE": "t", "FALSE": "nil", "NONE": "nil", "NULL": "nil", "ELSE": "t"}
+    if symbol.name in habit:
+        return problem("E-NAME-UNBOUND", f"no variable is named {name}",
+                       hint=f"write {habit[symbol.name]}", name=name)  # fmt: skip
+    cell = m.cells.get(symbol)
+    if (cell is not None and cell.function is not None) or symbol.name in BUILTINS:
+        return problem(
+            "E-NAME-UNBOUND",
+            f"{name} is a function, no variable",
+            hint=f"the function itself is #'{name}",
+            name=name,
+        )
+    near = nearest(name, variable_names(m))
+    return problem(
+        "E-NAME-UNBOUND",
+        f"no variable is named {name}",
+        hint=f"did you mean {near}?" if near else "bind it with let, or define it with defparameter",
+        name=name,
+        nearest=near,
+    )
+
+
+def variable_names(m: Machine) -> Iterable[str]:
+    """Global variables that have a value."""
+    module = getattr(m, "module", None)
+    if module is not None:
+        for symbol in module.symbols.values():
+            if symbol.value is not UNBOUND:
+                yield symbol.name.lower()

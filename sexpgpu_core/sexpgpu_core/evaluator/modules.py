@@ -1,0 +1,89 @@
+"""Modules: who owns which symbols, what is exported, and under which prefix others name it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..diagnostics import nearest, problem
+from .definitions import CORE_SYMBOLS
+from .values import NIL, Symbol
+
+
+class ModuleText(NamedTuple):
+    """A module that can be required: the path that diagnostics show, and its text."""
+
+    path: str
+    text: str
+
+
+class Module:
+    """A scope of names. `symbols`: its own and those imported bare."""
+
+    __slots__ = ("defined", "exports", "home", "name", "path", "prefixes", "required", "symbols")
+
+    def __init__(self, name: str, path: str = "-") -> None:
+        self.name = name
+        self.home = name
+        self.path = path
+        self.symbols: dict[str, Symbol] = {}
+        self.exports: dict[str, Symbol] = {}
+        self.prefixes: dict[str, Module] = {}
+        self.defined: set[str] = set()  # names that its text defines at top level
+        self.required: list[Module] = []
+
+    def intern(self, name: str) -> Symbol:
+        """The symbol of an upper-case name: what this module made or imported, core's, or a new one."""
+        found = self.symbols.get(name)
+        if found is None:
+            found = CORE_SYMBOLS.get(name)
+            if found is None:
+                found = self.own(name)
+        return found
+
+    def own(self, name: str) -> Symbol:
+        """A symbol of this module, even where core has one of that name."""
+        found = self.symbols.get(name)
+        if found is None or found.home != self.home:
+            found = self.symbols[name] = Symbol(name, self.home)
+            found.plist = NIL
+        return found
+
+    def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
+        """`prefix:name`: an exported name of a required module."""
+        module = self.prefixes.get(prefix)
+        if module is None:
+            raise self._no_prefix(prefix, name)
+        found = module.exports.get(name)
+        if private:
+            raise problem(
+                "E-IMPORT-NAME",
+                f"{prefix.lower()}::{name.lower()} asks for what a module keeps private",
+                hint=f"write {prefix.lower()}:{name.lower()} for an exported name",
+            )
+        if found is None:
+            raise no_export(module, name)
+        return found
+
+    def _no_prefix(self, prefix: str, name: str) -> Exception:
+        near = nearest(prefix, self.prefixes)
+        hint = f"did you mean {near.lower()}:{name.lower()}?" if near else None
+        return problem(
+            "E-READ-MODULE",
+            f"no module was required under the prefix {prefix.lower()}",
+            hint=hint or f'(require "...") at the head of the file brings one, (require "..." :as '
+            f"{prefix.lower()}) under this prefix",
+            prefix=prefix.lower(),
+        )
+
+
+def no_export(module: Module, name: str) -> Exception:
+    """E-IMPORT-NAME with the nearest export."""
+    near = nearest(name, module.exports)
+    return problem(
+        "E-IMPORT-NAME",
+        f"the module {module.name} exports no {name.lower()}",
+        hint=f"did you mean {near.lower()}?" if near else
+        "it exports " + " ".join(sorted(module.exports)[:20]).lower(),
+        module=module.name,
+        name=name.lower(),
+    )

@@ -1,0 +1,397 @@
+"""The special forms of control and binding: form to node. Function forms and definitions have their own files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import nearest, problem
+from .analyzer import SPECIAL_FORMS, Analyzer, Handler
+from .binding_nodes import (
+    Binding,
+    Let,
+    MultipleValueBind,
+    MultipleValueCall,
+    MultipleValueList,
+    MultipleValueProg1,
+    Progv,
+)
+from .control_nodes import (
+    BlockNode,
+    CatchNode,
+    HeavyGo,
+    HeavyReturn,
+    LightGo,
+    LightReturn,
+    TagbodyNode,
+    ThrowNode,
+    UnwindProtect,
+)
+from .declarations import Declarations, items_of, parse_body
+from .definitions import core_symbol
+from .mistakes import shape
+from .nodes import Constant, GlobalSet, If, LocalSet, Node, progn
+from .printer import brief
+from .scope import SPECIAL, Block, Scope, SymbolMacro, Tags, Tail, Variable
+from .values import NIL, Cons, Symbol, Value, first_value
+
+SETF = core_symbol("SETF")
+
+
+def special_form(
+    name: str, wants: str, least: int = 0, most: int | None = None
+) -> Callable[[Handler], Handler]:
+    """Register the analyzer of a form of `least` to `most` operands; `wants` shows its shape."""
+    core_symbol(name.upper())
+
+    def define(handler: Handler) -> Handler:
+        def analyze(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+            size, rest = 0, form.cdr
+            while rest.__class__ is Cons:
+                size += 1
+                rest = rest.cdr
+            if rest is not NIL or size < least or (most is not None and size > most):
+                raise shape(name, wants)
+            return handler(an, form, scope, tail)
+
+        SPECIAL_FORMS[name.upper()] = analyze
+        return handler
+
+    return define
+
+
+@special_form("quote", "(quote object)", 1, 1)
+def _quote(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    return Constant(form.cdr.car)
+
+
+@special_form("progn", "(progn form...)")
+def _progn(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    return an.forms(form.cdr, scope, tail)
+
+
+@special_form("if", "(if test then [else])", 2, 3)
+def _if(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    rest = form.cdr
+    test = an.node(rest.car, scope, None, rest)
+    then = an.node(rest.cdr.car, scope, tail, rest.cdr)
+    last = rest.cdr.cdr
+    otherwise = an.node(last.car, scope, tail, last) if last is not NIL else Constant(NIL)
+    return If(test, then, otherwise, form)
+
+
+@special_form("the", "(the type form)", 2, 2)
+def _the(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    from .typed_nodes import The
+
+    kind, at = form.cdr.car, form.cdr.cdr
+    return The(kind, an.node(at.car, scope, None, at), form)
+
+
+def variable_name(name: Value, form: Value) -> Symbol:
+    """A symbol that may be bound or assigned."""
+    if name.__class__ is not Symbol:
+        raise problem("E-FORM-SHAPE", f"{brief(name)} is no variable: a variable is a symbol")
+    if name.constant:
+        raise problem("E-REDEFINE", f"{name!r} is a constant and cannot be bound or assigned")
+    found: Symbol = name
+    return found
+
+
+@special_form("setq", "(setq variable value ...)")
+def _setq(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    pairs = items_of(form.cdr, form)
+    if len(pairs) % 2:
+        raise shape("setq", "(setq variable value ...)")
+    nodes: list[Node] = []
+    rest = form.cdr
+    while rest is not NIL:
+        nodes.append(assignment(an, rest.car, rest.cdr, scope, form))
+        rest = rest.cdr.cdr
+    if not nodes:
+        return Constant(NIL)
+    return progn(nodes, [False] * len(nodes))
+
+
+def assignment(an: Analyzer, name: Value, at: Cons, scope: Scope, form: Cons) -> Node:
+    """The node of `(setq name value)`, `at` holding the value."""
+    symbol = variable_name(name, form)
+    found = scope.variables.get(symbol)
+    if found.__class__ is SymbolMacro or (found is None and symbol in an.m.symbol_macros):
+        return an.node(Cons(SETF, Cons(name, Cons(at.car, NIL)), form.span), scope)
+    value = an.node(at.car, scope, None, at)
+    if found.__class__ is Variable:
+        found.assigned = True
+        found.used = True
+        scope.function.reach(found)
+        return LocalSet(found, scope.function, value)
+    if found is None and not symbol.special:
+        an.check_assignable(symbol)
+    return GlobalSet(symbol, value)
+
+
+@special_form("let", "(let ((name value) ...) form...)", 1)
+def _let(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    body = parse_body(form.cdr.cdr)
+    top = scope.function.top
+    an.watching.append([])
+    bindings, added = [], dict[Symbol, Any]()
+    for name, at in binding_pairs(form.cdr.car, form, "let"):
+        value = an.node(at.car, scope, None, at) if at is not None else Constant(NIL)
+        target, meaning = bind(an, name, scope, body.declared, form.cdr.car)
+        bindings.append(Binding(target, value))
+        added[name] = meaning
+    inner = scope.with_variables(added)
+    special = any(b.target.__class__ is Symbol for b in bindings)
+    code = an.body(body, inner, without_again(tail) if special else tail)
+    an.check_used(an.watching.pop())
+    scope.function.top = top
+    return Let(bindings, code, scope.function) if bindings else code
+
+
+@special_form("let*", "(let* ((name value) ...) form...)", 1)
+def _let_star(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    body = parse_body(form.cdr.cdr)
+    top = scope.function.top
+    an.watching.append([])
+    bindings = []
+    inner = scope
+    for name, at in binding_pairs(form.cdr.car, form, "let*"):
+        value = an.node(at.car, inner, None, at) if at is not None else Constant(NIL)
+        target, meaning = bind(an, name, scope, body.declared, form.cdr.car)
+        bindings.append(Binding(target, value))
+        inner = inner.with_variables({name: meaning})
+    special = any(b.target.__class__ is Symbol for b in bindings)
+    code = an.body(body, inner, without_again(tail) if special else tail)
+    an.check_used(an.watching.pop())
+    scope.function.top = top
+    if not special:
+        return Let(bindings, code, scope.function) if bindings else code
+    for binding in reversed(bindings):
+        code = Let([binding], code, scope.function)
+    return code
+
+
+def without_again(tail: Tail | None) -> Tail | None:
+    """The same position, but a dynamic binding must be undone after it."""
+    return tail.statement() if tail is not None else None
+
+
+def binding_pairs(form: Value, whole: Cons, name: str) -> list[tuple[Symbol, Value]]:
+    """Names of a binding list, each with the cons that holds its value or None."""
+    pairs: list[tuple[Symbol, Value]] = []
+    wants = f"({name} ((name value) ...) form...)"
+    while form.__class__ is Cons:
+        item = form.car
+        if item.__class__ is not Cons:
+            pairs.append((variable_name(item, whole), None))
+        else:
+            parts = items_of(item, whole)
+            if len(parts) > 2:
+                raise shape(name, wants, f"({brief(parts[0])} ...) has {len(parts)} parts")
+            pairs.append((variable_name(parts[0], whole), item.cdr if len(parts) > 1 else None))
+        form = form.cdr
+    if form is not NIL:
+        raise shape(name, wants, f"{brief(form)} is no list of bindings")
+    return pairs
+
+
+def bind(
+    an: Analyzer, name: Symbol, scope: Scope, declared: Declarations, at: Value
+) -> tuple[Variable | Symbol, Any]:
+    """A new binding of a name: where its value goes, and what the name means then."""
+    if name.special or name in declared.special:
+        return name, SPECIAL
+    variable = scope.function.local(name, an.user_span(at))
+    an.bound(variable, declared)
+    return variable, variable
+
+
+@special_form("locally", "(locally declaration... form...)")
+def _locally(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    return an.body(parse_body(form.cdr), scope, tail)
+
+
+@special_form("declare", "(declare ...) at the head of a body")
+def _declare(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    raise problem("E-FORM-SHAPE", "declare stands only at the head of a body")
+
+
+@special_form("symbol-macrolet", "(symbol-macrolet ((name expansion) ...) form...)", 1)
+def _symbol_macrolet(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    added = {}
+    for name, at in binding_pairs(form.cdr.car, form, "symbol-macrolet"):
+        if name.special:
+            raise problem("E-FORM-SHAPE", f"symbol-macrolet: {name!r} is a special variable")
+        added[name] = SymbolMacro(at.car if at is not None else NIL)
+    body = parse_body(form.cdr.cdr)
+    if body.declared.special & added.keys():
+        raise problem("E-FORM-SHAPE", "symbol-macrolet: a name cannot be declared special")
+    return an.body(body, scope.with_variables(added), tail)
+
+
+@special_form("block", "(block name form...)", 1)
+def _block(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    name = form.cdr.car
+    if name.__class__ is not Symbol:
+        raise shape("block", "(block name form...)")
+    block = Block(name, scope.function.local(name))
+    exits = (*tail.exits, block) if tail is not None else (block,)
+    again = tail.again if tail is not None else None
+    body = an.forms(form.cdr.cdr, scope.with_block(block), Tail(exits, again))
+    scope.function.top -= 1
+    return BlockNode(block, body, scope.function)
+
+
+@special_form("return-from", "(return-from name [value])", 1, 2)
+def _return_from(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    name = form.cdr.car
+    if name.__class__ is not Symbol:
+        raise shape("return-from", "(return-from name [value])")
+    block = scope.blocks.get(name)
+    if block is None:
+        raise no_block(name, scope)
+    at = form.cdr.cdr
+    value = an.node(at.car, scope, None, at) if at is not NIL else Constant(NIL)
+    if tail is not None and block in tail.exits:
+        block.light = True
+        return LightReturn(block, value)
+    block.heavy = True
+    scope.function.reach(block.tag)
+    return HeavyReturn(block, value, scope.function, form)
+
+
+def no_block(name: Symbol, scope: Scope) -> Exception:
+    """E-CONTROL with the nearest block."""
+    if name is NIL:
+        hint = "return leaves (block nil ...), dolist, dotimes, do and loop; a function is left by "
+        return problem("E-CONTROL", "no block named nil is around this return",
+                       hint=hint + "(return-from name value)")  # fmt: skip
+    near = nearest(name.name, [b.name for b in scope.blocks])
+    return problem(
+        "E-CONTROL",
+        f"no block named {name!r} is around this return-from",
+        hint=f"did you mean {near.lower()}?" if near else None,
+    )
+
+
+@special_form("tagbody", "(tagbody tag-or-form...)")
+def _tagbody(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    tags = Tags(scope.function.local(NIL))
+    statements: list[Cons] = []
+    rest = form.cdr
+    while rest is not NIL:
+        if rest.car.__class__ is Cons:
+            statements.append(rest)
+        elif rest.car in tags.places:
+            raise problem("E-FORM-SHAPE", f"the tag {brief(rest.car)} stands twice")
+        else:
+            tags.places[rest.car] = len(statements)
+        rest = rest.cdr
+    inner = scope.with_tags(tags)
+    exits = (*tail.exits, tags) if tail is not None else (tags,)
+    nodes = [an.node(at.car, inner, Tail(exits), at) for at in statements]
+    scope.function.top -= 1
+    return TagbodyNode(tags, nodes, scope.function, tail is not None)
+
+
+@special_form("go", "(go tag)", 1, 1)
+def _go(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    name = form.cdr.car
+    tags = scope.tags.get(name) if name.__class__ is not Cons else None
+    if tags is None:
+        near = nearest(brief(name), [brief(t) for t in scope.tags])
+        hint = f"did you mean {near}?" if near else None
+        raise problem("E-CONTROL", f"no tag {brief(name)} is around this go", hint=hint)
+    if tail is not None and tags in tail.exits:
+        return LightGo(tags, tags.places[name])
+    tags.heavy = True
+    scope.function.reach(tags.tag)
+    return HeavyGo(tags, tags.places[name], scope.function, form)
+
+
+@special_form("catch", "(catch tag form...)", 1)
+def _catch(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    tag = an.node(form.cdr.car, scope, None, form.cdr)
+    return CatchNode(tag, an.forms(form.cdr.cdr, scope, without_again(tail)))
+
+
+@special_form("throw", "(throw tag value)", 2, 2)
+def _throw(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    tag, value = form.cdr, form.cdr.cdr
+    return ThrowNode(
+        an.node(tag.car, scope, None, tag), an.node(value.car, scope, None, value), form
+    )
+
+
+@special_form("unwind-protect", "(unwind-protect form cleanup...)", 1)
+def _unwind_protect(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    body = an.node(form.cdr.car, scope, without_again(tail), form.cdr)
+    return UnwindProtect(body, an.forms(form.cdr.cdr, scope, None))
+
+
+@special_form("multiple-value-call", "(multiple-value-call function form...)", 1)
+def _multiple_value_call(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    function = an.node(form.cdr.car, scope, None, form.cdr)
+    rest = Cons(form.car, form.cdr.cdr)
+    return MultipleValueCall(function, an.arguments(rest, scope), form)
+
+
+@special_form("multiple-value-prog1", "(multiple-value-prog1 form form...)", 1)
+def _multiple_value_prog1(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    first = an.node(form.cdr.car, scope, None, form.cdr)
+    if form.cdr.cdr is NIL:
+        return first
+    return MultipleValueProg1(first, an.forms(form.cdr.cdr, scope, None))
+
+
+@special_form("multiple-value-list", "(multiple-value-list form)", 1, 1)
+def _multiple_value_list(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    return MultipleValueList(an.node(form.cdr.car, scope, None, form.cdr))
+
+
+@special_form("multiple-value-bind", "(multiple-value-bind (name...) values-form form...)", 2)
+def _multiple_value_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    names = [variable_name(n, form) for n in items_of(form.cdr.car, form)]
+    at = form.cdr.cdr
+    body = parse_body(at.cdr)
+    value = an.node(at.car, scope, None, at)
+    top = scope.function.top
+    an.watching.append([])
+    targets, added = [], {}
+    for name in names:
+        target, meaning = bind(an, name, scope, body.declared, form.cdr.car)
+        targets.append(target)
+        added[name] = meaning
+    special = any(t.__class__ is Symbol for t in targets)
+    inner = scope.with_variables(added)
+    code = an.body(body, inner, without_again(tail) if special else tail)
+    an.check_used(an.watching.pop())
+    scope.function.top = top
+    return MultipleValueBind(targets, value, code, scope.function)
+
+
+@special_form("progv", "(progv symbols values form...)", 2)
+def _progv(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    symbols, values = form.cdr, form.cdr.cdr
+    body = an.forms(values.cdr, scope, without_again(tail))
+    return Progv(
+        an.node(symbols.car, scope, None, symbols),
+        an.node(values.car, scope, None, values),
+        body,
+        form,
+    )
+
+
+@special_form("eval-when", "(eval-when (situation...) form...)", 1)
+def _eval_when(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    situations = {s.name for s in items_of(form.cdr.car, form) if s.__class__ is Symbol}
+    if situations & {"EXECUTE", "EVAL", "LOAD-TOPLEVEL"}:
+        return an.forms(form.cdr.cdr, scope, tail)
+    return Constant(NIL)
+
+
+@special_form("load-time-value", "(load-time-value form [read-only-p])", 1, 2)
+def _load_time_value(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    return Constant(first_value(an.evaluate_now(form.cdr.car)))
+

@@ -1,0 +1,5 @@
+"""Imports every file that defines words, so that the tables of `definitions` are filled."""
+
+from . import builtins, definition_forms, function_forms, quasiquote, special_forms
+
+__all__ = ["builtins", "definition_forms", "function_forms", "quasiquote", "special_forms"]
