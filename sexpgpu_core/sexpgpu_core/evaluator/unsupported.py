@@ -1,0 +1,141 @@
+"""Names of the standard that are left out, each with the nearest thing: E-UNSUPPORTED, never "undefined".
+
+What something defines (a builtin, a macro, a special form) is not looked up here.
+"""
+
+from __future__ import annotations
+
+_GROUPS: tuple[tuple[str, str], ...] = (
+    (
+        "there are no classes: defstruct, and typecase in a function",
+        """
+        defclass defgeneric defmethod make-instance slot-value slot-boundp slot-exists-p
+        slot-makunbound slot-missing slot-unbound with-slots with-accessors call-method
+        call-next-method next-method-p change-class class-name class-of find-class find-method
+        add-method remove-method allocate-instance initialize-instance reinitialize-instance
+        shared-initialize compute-applicable-methods define-method-combination
+        ensure-generic-function function-keywords invalid-method-error method-combination-error
+        make-instances-obsolete make-load-form make-load-form-saving-slots make-method
+        method-qualifiers no-applicable-method no-next-method print-object describe-object
+        update-instance-for-different-class update-instance-for-redefined-class
+        unbound-slot-instance standard-class standard-object standard-method
+        standard-generic-function structure-class built-in-class structure-object class method
+        generic-function method-combination
+        """,
+    ),
+    (
+        "there are no packages: require and provide",
+        """
+        defpackage in-package make-package delete-package find-package package-name
+        package-nicknames package-shadowing-symbols package-use-list package-used-by-list packagep
+        list-all-packages rename-package use-package unuse-package export unexport import shadow
+        shadowing-import unintern find-all-symbols do-symbols do-external-symbols do-all-symbols
+        with-package-iterator package-error-package symbol-package find-symbol *package*
+        *modules* package package-error
+        """,
+    ),
+    (
+        "evaluation reads no files: require, or the source of a loader",
+        """
+        load open close with-open-file with-open-stream probe-file delete-file rename-file
+        directory truename file-author file-length file-position file-write-date
+        file-string-length ensure-directories-exist pathname pathnamep make-pathname
+        merge-pathnames namestring parse-namestring directory-namestring enough-namestring
+        file-namestring host-namestring pathname-device pathname-directory pathname-host
+        pathname-match-p pathname-name pathname-type pathname-version wild-pathname-p
+        translate-pathname translate-logical-pathname logical-pathname
+        logical-pathname-translations load-logical-pathname-translations user-homedir-pathname
+        file-error-pathname *load-pathname* *load-truename* *load-print* *load-verbose*
+        *default-pathname-defaults* *compile-file-pathname* *compile-file-truename*
+        *compile-print* *compile-verbose* file-error file-stream
+        """,
+    ),
+    (
+        "everything is compiled when it is read",
+        """
+        compile compile-file compile-file-pathname compiler-macro-function define-compiler-macro
+        disassemble with-compilation-unit function-lambda-expression
+        """,
+    ),
+    (
+        "there are no input streams: read-from-string",
+        """
+        read read-byte read-char read-char-no-hang read-delimited-list read-line
+        read-preserving-whitespace read-sequence peek-char unread-char listen clear-input
+        make-string-input-stream with-input-from-string y-or-n-p yes-or-no-p input-stream-p
+        interactive-stream-p *standard-input* *query-io* *terminal-io* *debug-io*
+        """,
+    ),
+    (
+        "output goes to print, format and with-output-to-string",
+        """
+        make-broadcast-stream make-concatenated-stream make-echo-stream make-synonym-stream
+        make-two-way-stream broadcast-stream-streams concatenated-stream-streams
+        echo-stream-input-stream echo-stream-output-stream synonym-stream-symbol
+        two-way-stream-input-stream two-way-stream-output-stream open-stream-p
+        stream-element-type stream-external-format stream-error-stream write-byte write-sequence
+        broadcast-stream concatenated-stream echo-stream synonym-stream two-way-stream
+        """,
+    ),
+    (
+        "the syntax is fixed: a macro",
+        """
+        copy-readtable readtablep readtable-case get-macro-character set-macro-character
+        make-dispatch-macro-character get-dispatch-macro-character set-dispatch-macro-character
+        set-syntax-from-char *readtable* *read-suppress* *read-eval* *read-base*
+        *read-default-float-format* readtable
+        """,
+    ),
+    (
+        "lines are not broken for width: format",
+        """
+        pprint-dispatch set-pprint-dispatch copy-pprint-dispatch pprint-exit-if-list-exhausted
+        pprint-fill pprint-indent pprint-linear pprint-logical-block pprint-newline pprint-pop
+        pprint-tab pprint-tabular *print-pprint-dispatch* formatter
+        """,
+    ),
+    (
+        "with-simple-restart, and the restarts continue and muffle-warning",
+        """
+        restart-case restart-bind compute-restarts find-restart invoke-restart
+        invoke-restart-interactively restart-name with-condition-restarts store-value use-value
+        abort invoke-debugger break *break-on-signals* *debugger-hook* restart
+        """,
+    ),
+    (
+        "there are no complex numbers: two reals, or atan for the angle",
+        "complex realpart imagpart cis phase upgraded-complex-part-type",
+    ),
+    (
+        "evaluation has no clock and knows no machine",
+        """
+        get-universal-time get-decoded-time decode-universal-time encode-universal-time
+        get-internal-real-time get-internal-run-time internal-time-units-per-second sleep time
+        lisp-implementation-type lisp-implementation-version machine-instance machine-type
+        machine-version short-site-name long-site-name software-type software-version room ed
+        dribble
+        """,
+    ),
+    (
+        "print, or the verb `sexpgpu check`",
+        "trace untrace step describe inspect apropos apropos-list documentation *trace-output*",
+    ),
+    ("print", "* ** *** + ++ +++ - / // ///"),
+    ("subseq copies a part", "array-displacement"),
+    ("maphash, or loop with being the hash-keys", "with-hash-table-iterator"),
+    ("define-setf-expander and defsetf", "get-setf-expansion"),
+    ("let of the printer variables", "with-standard-io-syntax"),
+    ("declaim", "proclaim"),
+    ("setf of symbol-value, or defvar", "set"),
+    ("error", "print-not-readable-object arithmetic-error-operands"),
+)
+
+HINTS: dict[str, str] = {
+    name.upper(): hint for hint, names in _GROUPS for name in names.split()
+}
+"""The nearest thing, by upper-case name."""
+
+
+def unsupported(name: str) -> str | None:
+    """The nearest thing to an upper-case name of the standard that is left out; None of others."""
+    return HINTS.get(name)
