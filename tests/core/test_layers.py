@@ -30,7 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("entries", "config"),
     ("hookspecs", "registry"),
     ("plugins", "plugin"),
-    ("compile", "reference"),
+    ("compile",),
     ("sweeps",),
     ("api",),
 )

@@ -12,9 +12,10 @@ class ToyDevice:
     nodes = 0  # of all graphs that were opened in this process
 
     def __init__(self, options):
-        from sexpgpu_core.reference import ReferenceDevice
+        from sexpgpu_core import config, plugins
 
-        self.inner = ReferenceDevice(options)
+        installed = plugins.installed(config.settings())
+        self.inner = installed.load("devices", "reference")(options)
 
     def probe(self):
         return self.inner.probe()
