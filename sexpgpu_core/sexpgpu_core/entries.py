@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+API = 1
+"""Raised when a hook or row changes so that an old plug-in breaks; new optional fields do not."""
+
 Ref = str
 """`package.module:attribute`; what it must be is said at each field."""
 

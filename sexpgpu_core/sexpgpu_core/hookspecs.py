@@ -25,9 +25,7 @@ from collections.abc import Iterable
 import pluggy
 
 from . import entries as e
-
-API = 1
-"""Raised when a hook or row changes so that an old plug-in breaks; new optional fields do not."""
+from .entries import API as API
 
 hookspec = pluggy.HookspecMarker("sexpgpu")
 hookimpl = pluggy.HookimplMarker("sexpgpu")

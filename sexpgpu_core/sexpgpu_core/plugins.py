@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from . import __version__, registry
 from .config import Settings
 from .diagnostics import nearest
+from .entries import API
 from .registry import BUILTIN, HOOKS, Distribution, Registry
 
 GROUP = "sexpgpu"
@@ -66,7 +67,7 @@ def site_key(sites: Iterable[str]) -> list[Any]:
 
 def registry_version() -> str:
     """Changes when rows or hooks of core change, which a cache made by older code does not know."""
-    return "1:" + ",".join(
+    return f"{API}:" + ",".join(
         f"{hook}({' '.join(about.row._fields)})" for hook, about in HOOKS.items()
     )
 
@@ -111,8 +112,8 @@ def rows_of(module: ModuleType, blank: Distribution) -> Distribution:
 
     api = getattr(module, "SEXPGPU_API", None)
     blank = blank._replace(api=api if isinstance(api, int) else None)
-    if api != hookspecs.API:
-        message = f"made for API {api}, this is {hookspecs.API}"
+    if api != API:
+        message = f"made for API {api}, this is {API}"
         return blank._replace(state="incompatible", code="E-PLUGIN-API", message=message)
     manager = pluggy.PluginManager(GROUP)
     manager.add_hookspecs(hookspecs)

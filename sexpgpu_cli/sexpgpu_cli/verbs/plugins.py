@@ -10,6 +10,7 @@ from sexpgpu_core import registry as tables
 from sexpgpu_core.diagnostics import Diagnostic, diagnostic
 from sexpgpu_core.diagnostics.render_json import diagnostic_json
 from sexpgpu_core.diagnostics.render_text import render_all
+from sexpgpu_core.entries import API
 from sexpgpu_core.registry import HOOKS, Distribution, Registry
 
 from ..answer import Answer, document
@@ -32,7 +33,7 @@ def plugins(invocation: Invocation, verify: bool, refresh: bool) -> Answer:
     unresolved = unresolvable(found) if verify else []
     told = document(
         "plugins",
-        api=1,
+        api=API,
         cached=found.cached,
         distributions=[described(found, d) for d in found.distributions],
         clashes=[
