@@ -11,9 +11,10 @@ from typing import Any
 
 from sexpgpu_core.device import DeviceFacts, Outcome, Unit, World
 from sexpgpu_core.diagnostics import Problem
-from sexpgpu_core.ir import Graph
+from sexpgpu_core.ir import Builder, Graph, Node, Value
 from sexpgpu_core.ir.operation import Operations
 from sexpgpu_core.ir.types import numpy_dtype
+from sexpgpu_core.passes.rebuild import rebuild
 from sexpgpu_core.plan.plan import Persistent
 
 from . import host
@@ -104,10 +105,10 @@ class ReferenceProgram:
         self, name: str, graph: Graph, operations: Operations, values: dict[str, Any]
     ) -> None:
         self.name = name
-        self._graph = graph
+        self._graph = _named_apart(graph, operations)
         self._operations = operations
         self._values = values
-        self._kinds = {n.get("name"): n.get("kind") for n in graph.inputs()}
+        self._inputs_of = [(n.get("kind"), n.get("name")) for n in graph.inputs()]
 
     def launch(self, batch: Mapping[str, Any], scalars: Mapping[str, float | int]) -> Done:
         from sexpgpu_core.ir.interpret import run
@@ -131,14 +132,27 @@ class ReferenceProgram:
         import numpy as np
 
         found: dict[str, Any] = {}
-        for name, kind in self._kinds.items():
+        for kind, name in self._inputs_of:
+            key = f"{kind}:{name}"
             if kind == "batch":
-                found[name] = batch[name]
+                found[key] = batch[name]
             elif kind == "scalar":
-                found[name] = np.float64(scalars[name])
+                found[key] = np.float64(scalars[name])
             else:
-                found[name] = self._values[f"{kind}:{name}"]
+                found[key] = self._values[key]
         return found
+
+
+def _named_apart(graph: Graph, operations: Operations) -> Graph:
+    """Inputs named "KIND:NAME": a parameter and its EMA have one name."""
+
+    def change(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        if node.operation != "input":
+            return None
+        kind, name = node.get("kind"), node.get("name")
+        return (b.input(f"{kind}:{name}", kind, *node.types[0]),)
+
+    return rebuild(graph, operations, change)
 
 
 def load(options: Mapping[str, Any] | None = None) -> ReferenceDevice:

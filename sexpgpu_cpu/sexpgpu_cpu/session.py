@@ -49,7 +49,8 @@ class CpuSession:
         self._transient = Memory(largest)
         self._arrays = {n: self._view(n) for n in persistent.offsets}
         drafts = {n: Draft(p, self._persistent, self._transient) for n, p in plans.items()}
-        needed = [w.unit for d in drafts.values() for w in d.works]
+        works = [w for d in drafts.values() for w in d.works]
+        needed = [u for w in works for u in (w.unit, *(link[1] for link in w.links))]
         self.code = load([driver_unit(), *needed], cache or ObjectCache())
         entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}
         self.pool = Pool(threads, entry)

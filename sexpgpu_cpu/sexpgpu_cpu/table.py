@@ -146,6 +146,8 @@ class Table:
             words = list(work.words)
             if work.scratch:
                 words[work.scratch_word] = self.scratch.address + thread * self.scratch_bytes
+            for word, unit, name in work.links:
+                words[word] = self._code[unit.key, name]
             if work.error >= 0:
                 words[work.error] = self._errors + 16 * work.call
             self.blocks.write(self._next_block, words)

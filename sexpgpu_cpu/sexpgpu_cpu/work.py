@@ -27,7 +27,8 @@ class Work:
     """`words`: the argument block. `cells`: its grid, fixed by shapes. `seconds`: a guess for one
     cell, which only decides how cells are handed out. `scratch`: bytes a thread needs, whose
     address goes into word `scratch_word`. `error`: the word that takes the address of the error
-    pair, or -1. `pokes`: (word, step scalar's text, dtype)."""
+    pair, or -1. `pokes`: (word, step scalar's text, dtype). `links`: (word, unit, name) of code
+    that this code calls."""
 
     unit: CodeUnit
     name: str
@@ -39,6 +40,7 @@ class Work:
     scratch_word: int = -1
     error: int = -1
     pokes: tuple[tuple[int, str, str], ...] = ()
+    links: tuple[tuple[int, CodeUnit, str], ...] = ()
     call: int = -1
     commit: bool = False
 

@@ -8,7 +8,7 @@ from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.kernels.kernel import NodeCall
 
 from ..work import Places, Work
-from . import indexing, matmul, moves, sequences
+from . import convolution, indexing, matmul, moves, pooling, sequences
 from .frame import Frame
 
 LIBRARY: dict[str, Callable[[Frame], None]] = {
@@ -16,6 +16,8 @@ LIBRARY: dict[str, Callable[[Frame], None]] = {
     **indexing.ROWS,
     **sequences.ROWS,
     **moves.ROWS,
+    **convolution.ROWS,
+    **pooling.ROWS,
 }
 
 

@@ -13,7 +13,7 @@ from ..loader import CodeUnit
 from ..native.types import register
 from ..native.unit import native_unit
 from ..work import Places, Span, Work
-from . import source
+from . import source, window_source
 
 AXES = 6
 WIDE = {"bf16": "f32", "f16": "f32"}
@@ -154,7 +154,8 @@ class Frame:
         if "T" in constants:
             constants["C"] = register(constants["T"])
             constants["BYTES"] = WIDTH[constants["T"]]
-        return native_unit(family.lower(), getattr(source, family), exported, constants)
+        text = getattr(source, family, None) or getattr(window_source, family)
+        return native_unit(family.lower(), text, exported, constants)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:

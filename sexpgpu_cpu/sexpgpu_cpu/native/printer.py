@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from .types import REGISTER, STORED, Kind, Pointer, printed, register
+from .types import STORED, Kind, Pointer, printed, register
 
 
 class NativeError(Exception):
@@ -90,6 +90,6 @@ class Printer:
         if not isinstance(node, ast.Name) or node.id in self.variables:
             return None
         name = str(self.constants.get(node.id, node.id))
-        if name in STORED or name in REGISTER:
-            return register(name)
-        return None
+        if name == "i1":
+            return name
+        return register(name) if name in STORED else None

@@ -14,7 +14,7 @@ def native_unit(
     name: str, source: str, exported: tuple[str, ...], constants: Mapping[str, str | int | bool]
 ) -> CodeUnit:
     """A unit whose key is the source, the constants and this compiler's own text."""
-    given = repr(sorted(constants.items()))
+    given = repr((exported, sorted(constants.items())))
     key = unit_key("native", files_digest(str(Path(__file__).parent)), source, given)
 
     def make() -> bytes:

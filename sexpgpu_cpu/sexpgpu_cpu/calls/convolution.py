@@ -1,0 +1,151 @@
+"""conv and its gradients: tiles of rows gathered into a matrix, multiplied by the emitted kernel.
+
+Tiles and parts are fixed by shapes, so bits do not depend on threads (45.11).
+"""
+
+from __future__ import annotations
+
+import math
+
+from sexpgpu_core.ir.types import WIDTH, Type
+
+from ..products import RATE, unit
+from .frame import WIDE, Frame, row_major
+from .geometry import Geometry, backward, forward
+
+EXPORTED = ("rows", "weights", "fold")
+TILE = 65536
+"""Elements of a gathered tile: 256 KB of f32, which stays in L2."""
+HEIGHT = (24, 384)
+"""Fewest and most rows of a tile, multiples of the micro-kernel's height."""
+PARTS = 8
+"""Cells that a weight gradient is cut into, about."""
+DEPTH = 48
+"""Columns of the gathered matrix that a cell of a weight gradient takes, at least."""
+HEAD = 256
+"""Bytes of scratch before the matrix: the product's argument block."""
+
+
+def conv(frame: Frame) -> None:
+    x, w, out = *frame.call.inputs, frame.call.outputs[0]
+    geometry = forward(x.shape[1:-1], out.shape[1:-1], w.shape[:-2], frame.node)
+    dtype = _dtype(frame)
+    groups = frame.attribute("groups")
+    # Groups of w are columns of one matrix.
+    group, row = w.shape[-1] // groups, w.shape[-1]
+    _rows(frame, geometry, dtype, frame.input(1, dtype), x.shape[-1], out.shape, group, row)
+
+
+def conv_input_gradient(frame: Frame) -> None:
+    g, w = frame.call.inputs
+    shape = frame.call.outputs[0].shape
+    geometry = backward(g.shape[1:-1], shape[1:-1], w.shape[:-2], frame.node)
+    dtype = _dtype(frame)
+    weights = _turned(frame, dtype)
+    taken = shape[-1] // frame.attribute("groups")
+    group = geometry.places * (w.shape[-1] // frame.attribute("groups")) * taken
+    _rows(frame, geometry, dtype, weights, g.shape[-1], shape, group, taken)
+
+
+def _dtype(frame: Frame) -> str:
+    dtype = frame.call.outputs[0].dtype
+    return WIDE.get(dtype, dtype)
+
+
+def _turned(frame: Frame, dtype: str) -> int:
+    """w (k... i o) as (group, k... turned round, o/group, i): a dense copy."""
+    view = frame.call.inputs[1]
+    groups = frame.attribute("groups")
+    window, (i, o) = view.shape[:-2], view.shape[-2:]
+    *lead, step_i, step_o = view.strides
+    shape = (groups, *window, o // groups, i)
+    read = (o // groups * step_o, *(-s for s in lead), step_o, step_i)
+    last = sum((n - 1) * s for n, s in zip(window, lead))
+    room = frame.room(Type(dtype, shape).bytes)
+    at = frame.at(view) + last * WIDTH[view.dtype]
+    frame.strided(view.dtype, at, read, dtype, room, row_major(shape), shape)
+    return room
+
+
+def _rows(
+    frame: Frame,
+    geometry: Geometry,
+    dtype: str,
+    weights: int,
+    channels: int,
+    shape: tuple[int, ...],
+    group: int,
+    row: int,
+) -> None:
+    """result rows = gathered rows times weights. `group`, `row`: elements of the weights from one
+    group, from one row to the next."""
+    groups = frame.attribute("groups")
+    depth = geometry.places * channels // groups
+    total = math.prod(shape[:-1])
+    height = _height(depth, total)
+    words = [*geometry.words(), frame.input(0, dtype), weights, frame.output(0, dtype), total]
+    words += [height, groups, channels, shape[-1], 0, 0, group, row]
+    scratch = HEAD + height * depth * WIDTH[dtype]
+    flops = min(height, total) * depth * shape[-1] / groups
+    _add(frame, "rows", dtype, words, -(-total // height) * groups, flops, scratch)
+
+
+def _height(depth: int, total: int) -> int:
+    low, high = HEIGHT
+    height = min(max(TILE // max(depth, 1), low), high) // 12 * 12
+    return max(1, min(height, total))
+
+
+def conv_weight_gradient(frame: Frame) -> None:
+    x, g = frame.call.inputs
+    shape = frame.call.outputs[0].shape
+    geometry = forward(x.shape[1:-1], g.shape[1:-1], shape[:-2], frame.node)
+    dtype = _dtype(frame)
+    groups = frame.attribute("groups")
+    lines = geometry.window[0] * geometry.window[1]
+    width = geometry.window[2] * shape[-2]
+    run = min(lines, -(-DEPTH // width))
+    runs = -(-lines // run)
+    total = math.prod(g.shape[:-1])
+    height = _height(run * width, total)
+    tiles = -(-total // height)
+    parts = max(1, min(-(-PARTS // (runs * groups)), tiles))
+    per = -(-tiles // parts)
+    parts = -(-tiles // per)
+    size = math.prod(shape)
+    result = frame.output(0, dtype)
+    room = result if parts == 1 else frame.room(parts * size * WIDTH[dtype])
+    words = [*geometry.words(), frame.input(0, dtype), frame.input(1, dtype), room, total]
+    words += [height, groups, x.shape[-1], g.shape[-1], 0, 0, parts, per, run, runs]
+    words.append(height * run * width)
+    scratch = HEAD + (height + g.shape[-1] // groups) * run * width * WIDTH[dtype]
+    flops = per * height * run * width * g.shape[-1] / groups
+    _add(frame, "weights", dtype, words, parts * runs * groups, flops, scratch)
+    if parts > 1:
+        code = frame.unit("CONVOLUTION", EXPORTED, T=dtype)
+        cells = -(-size // 1024)
+        frame.add(code, "fold", [room, result, size, parts], cells, parts * 4e-7)
+
+
+def _add(
+    frame: Frame, name: str, dtype: str, words: list[int], cells: int, flops: float, scratch: int
+) -> None:
+    product = unit(dtype)
+    seconds = flops / RATE[dtype] + 1e-6
+    frame.add(
+        frame.unit("CONVOLUTION", EXPORTED, T=dtype),
+        name,
+        words,
+        cells,
+        seconds,
+        scratch=scratch,
+        scratch_word=29,
+        links=((30, product, product.names[0]),),
+    )
+
+
+ROWS = {
+    "conv": conv,
+    "conv-input-gradient": conv_input_gradient,
+    "conv-weight-gradient": conv_weight_gradient,
+}
