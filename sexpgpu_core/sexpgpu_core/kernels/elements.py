@@ -18,7 +18,7 @@ COST = {
     **dict.fromkeys(("log", "log2", "expm1"), 16),
     **dict.fromkeys(("log1p", "erfc", "random"), 30),
     **dict.fromkeys(
-        "power tan asin acos atan atan2 sinh cosh asinh acosh atanh cbrt lgamma".split(), 100
+        ["power", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "lgamma"], 100
     ),
 }
 """In units of an addition, where it is not 1."""
@@ -39,7 +39,7 @@ def element(t: Target, op: str, given: str, dtype: str, arguments: list[Register
     return result if op in EXACT else rounded(t, dtype, result)
 
 
-EXACT = frozenset("negate abs maximum minimum where clip floor ceiling round truncate sign".split())
+EXACT = frozenset(["negate", "abs", "maximum", "minimum", "where", "clip", "floor", "ceiling", "round", "truncate", "sign"])
 """Results that need no rounding: they are operands, or exact."""
 
 
@@ -201,6 +201,12 @@ def _remainder(t: Target, d: str, x: Register, y: Register) -> Register:
     return t.binary("urem" if d in UNSIGNED else "srem", x, safe)
 
 
+def _quotient(t: Target, d: str, x: Register, y: Register) -> Register:
+    """Toward zero, of integers; by zero it is x."""
+    safe = t.select(t.compare("eq", y, t.like(y, 0)), t.like(y, 1), y)
+    return t.binary("udiv" if d in UNSIGNED else "sdiv", x, safe)
+
+
 def _modulo(t: Target, d: str, x: Register, y: Register) -> Register:
     """Sign of y."""
     r = _remainder(t, d, x, y)
@@ -283,6 +289,8 @@ _INTEGER: dict[str, Lower] = {
     "square": lambda t, d, x: t.binary("mul", x, x),
     "fma": lambda t, d, a, b, c: t.binary("add", t.binary("mul", a, b), c),
     **dict.fromkeys(("floor", "ceiling", "round", "truncate"), _same),
+    "quotient": _quotient,
+    "shift-right": _float("lshr"),
     "logical-and": _float("and"),
     "logical-or": _float("or"),
     "logical-xor": _float("xor"),

@@ -482,9 +482,7 @@ class Emitter:
         kind = memory_kind(dtype)
         base, value = self._address(store.access), self._value(store.value, number)
         if access.inner == 2:
-            raw = elements.to_memory(t, dtype, value)
-            for i, offset in enumerate(self._lane_offsets(number, store.access, j, valid)):
-                t.store(t.extract(raw, i), t.address(base, offset, kind))
+            self._store_lanes(s, j, number, valid, value)
             return
         at = t.address(base, j, kind)
         if store.fold != "none":
@@ -495,6 +493,19 @@ class Emitter:
             value = self._combine(store.fold, dtype, before, value)
             value = elements.rounded(t, dtype, value)
         t.store(self._narrow(elements.to_memory(t, dtype, value), valid), at)
+
+    def _store_lanes(self, s: int, j: Register, number: int, valid: int, value: Register) -> None:
+        """A store whose places are not side by side, a lane at a time."""
+        t, store = self.t, self.kernel.stores[s]
+        access = self.kernel.accesses[store.access]
+        dtype = self.kernel.operands[access.operand].dtype
+        kind, base = memory_kind(dtype), self._address(store.access)
+        for i, offset in enumerate(self._lane_offsets(number, store.access, j, valid)):
+            at, lane = t.address(base, offset, kind), t.extract(value, i)
+            if store.fold != "none":
+                before = elements.load(t, at, dtype, 1)
+                lane = elements.rounded(t, dtype, self._combine(store.fold, dtype, before, lane))
+            t.store(elements.to_memory(t, dtype, lane), at)
 
     def _store_scalar(self, s: int) -> None:
         t, store = self.t, self.kernel.stores[s]
@@ -515,22 +526,33 @@ class Emitter:
         if self.levels.is_scalar(s):
             t.store(raw, base)
             return
+        access = self.kernel.accesses[store.access]
+        if access.inner == 2:
+            step = self._slot(self.place_slot + 5 * store.access + 4, "i64")
+            self._fill(base, kind, raw, step, self.kernel.inner, 1)
+            return
         whole, tail = divmod(self.kernel.inner, self.lanes)
-        wide = t.splat(raw, self.lanes)
+        wide, one = t.splat(raw, self.lanes), self.i64(1)
         if whole:
-            head, after, origin = t.label_name(), t.label_name(), t.block
-            t.jump(head)
-            t.label(head)
-            j, line = t.phi(self.i64(0), origin)
-            t.store(wide, t.address(base, j, kind))
-            following = t.binary("add", j, self.i64(self.lanes))
-            t.close(line, following)
-            limit = self.i64(whole * self.lanes)
-            t.branch(t.compare("slt", following, limit), head, after)
-            t.label(after)
+            self._fill(base, kind, wide, one, whole, self.lanes)
         if tail:
             at = t.address(base, self.i64(whole * self.lanes), kind)
             t.store(self._narrow(wide, tail), at)
+
+    def _fill(
+        self, base: Register, kind: str, value: Register, step: Register, count: int, lanes: int
+    ) -> None:
+        """A loop that stores one value at 0, lanes step, 2 lanes step, ..."""
+        t = self.t
+        head, after, origin = t.label_name(), t.label_name(), t.block
+        t.jump(head)
+        t.label(head)
+        j, line = t.phi(self.i64(0), origin)
+        t.store(value, t.address(base, t.binary("mul", j, step), kind))
+        following = t.binary("add", j, self.i64(lanes))
+        t.close(line, following)
+        t.branch(t.compare("slt", following, self.i64(count * lanes)), head, after)
+        t.label(after)
 
     def _fold_lanes(self, e: int, groups: list[Register]) -> Register:
         """32 lanes to one: halves are added until one is left, the same for every width."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.emit import emit
 from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel, KernelCall
@@ -84,6 +86,6 @@ def run_call(
     block = block_of(call, arrays, values, error)
     function = compiled(call.kernel, width or host_width())
     edges = [0, *cuts, grid(call)]
-    for begin, end in zip(edges, edges[1:]):
+    for begin, end in itertools.pairwise(edges):
         function(block.ctypes.data, begin, end)
     return error

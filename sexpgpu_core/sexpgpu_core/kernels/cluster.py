@@ -1,0 +1,526 @@
+"""Clusters: nodes that become one kernel, over one linear index of N elements.
+
+A value's *frame* is a weight for each of its axes: index k of the axis is (L div weight) mod size of
+the linear index L. Reshape and permute only change the frame, so they need no code. A value is
+*full* (it has all N elements) or a *row* value (it is constant along the innermost `inner`).
+"""
+
+from __future__ import annotations
+
+from ..ir import Node, Value
+from .prepare import LEAVES, REDUCTIONS
+from .views import MOVES, SHIFTING, THROUGH, dense_strides, narrowed, regroup, widened
+
+Shape = tuple[int, ...]
+Frame = tuple[int, ...]
+Key = tuple[int, int]
+UNKNOWN = -1
+LIMIT = 250
+"""Most nodes of a cluster."""
+
+
+class Cluster:
+    """Nodes of one kernel and the frames of the values it makes and reads."""
+
+    __slots__ = ("breaks", "fold", "frames", "id", "inner", "made", "nodes", "reduced", "size")
+
+    def __init__(self, id: int, size: int) -> None:
+        self.id = id
+        self.size = size
+        self.inner: int | None = None
+        self.fold: tuple[tuple[int, int], ...] | None = None
+        self.nodes: list[Node] = []
+        self.frames: dict[Key, Frame] = {}
+        self.made: set[Key] = set()
+        self.reduced: dict[int, tuple[Frame, int]] = {}  # node -> operand's frame, fold or not
+        self.breaks: set[int] = {1, size}
+
+    def frame(self, value: Value) -> Frame | None:
+        """The frame of a value that is made or read here, UNKNOWN on axes nothing tells."""
+        found = self.frames.get((value.node.id, value.result))
+        if found is not None:
+            return found
+        node = value.node
+        if node.operation not in MOVES or node.operation in SHIFTING:
+            return None
+        below = self.frame(node.operands[0])
+        return None if below is None else forward(node, below)
+
+    def fits(self, points: set[int]) -> bool:
+        """Whether breakpoints of axes divide one another with those that are here."""
+        new = points - self.breaks
+        return all(a % b == 0 or b % a == 0 for a in new for b in self.breaks | points)
+
+
+def forward(node: Node, frame: Frame) -> Frame | None:
+    """The frame of a move's result from its operand's."""
+    op, x, shape = node.operation, node.operands[0].shape, node.types[0].shape
+    if op in THROUGH:
+        return frame
+    if op == "permute":
+        return tuple(frame[a] for a in node.get("axes"))
+    if op == "broadcast-to":
+        wide = widened(x, frame, shape)
+        lead = len(shape) - len(x)
+        fresh = [n > 1 and (a < lead or x[a - lead] == 1) for a, n in enumerate(shape)]
+        return tuple(UNKNOWN if f else w for f, w in zip(fresh, wide))
+    return None if UNKNOWN in frame else regroup(x, frame, shape)
+
+
+def backward(node: Node, frame: Frame) -> Frame | None:
+    """The frame of a move's operand from its result's."""
+    op, x, shape = node.operation, node.operands[0].shape, node.types[0].shape
+    if op in THROUGH:
+        return frame
+    if op == "permute":
+        found = [0] * len(x)
+        for k, a in enumerate(node.get("axes")):
+            found[a] = frame[k]
+        return tuple(found)
+    if op == "broadcast-to":
+        return narrowed(x, frame)
+    return regroup(shape, frame, x)
+
+
+def intervals(shape: Shape, frame: Frame) -> list[tuple[int, int]]:
+    """What of the linear index each axis of size > 1 takes, from low to high."""
+    return sorted((w, w * n) for n, w in zip(shape, frame) if n > 1)
+
+
+def runs(pieces: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Neighbouring intervals joined."""
+    found: list[tuple[int, int]] = []
+    for low, high in pieces:
+        if found and found[-1][1] == low:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return tuple(found)
+
+
+def axes_in_result(node: Node, k: int) -> Shape | None:
+    """Where the axes of operand k stand in the result; None: it is read from its storage."""
+    op, rank = node.operation, len(node.operands[k].shape)
+    if op == "gather":
+        if k == 0:
+            return None
+        axis, batch = node.get("axis"), node.get("batch-axes") or 0
+        return (*range(batch), *(axis + a for a in range(rank - batch)))
+    if op == "take-along":
+        return None if k == 0 else tuple(range(rank))
+    lead = len(node.types[0].shape) - rank
+    return tuple(range(lead, lead + rank))
+
+
+def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
+    """The frame of operand k of an elementwise or indexing node from the result's."""
+    axes = axes_in_result(node, k)
+    if axes is None:
+        return None
+    return tuple(0 if n == 1 else frame[a] for n, a in zip(node.operands[k].shape, axes))
+
+
+def base(value: Value) -> Value:
+    """The value whose elements these are."""
+    while value.node.operation in MOVES:
+        value = value.node.operands[0]
+    return value
+
+
+class Clusters:
+    """The partition being made. Units are clusters and calls; masks are sets of units."""
+
+    def __init__(self) -> None:
+        self.units: list[Cluster | Node] = []
+        self.ancestors: list[int] = []
+        self.before: list[int] = []  # direct predecessors
+        self.followed: list[bool] = []
+        self.same: list[int] = []  # the unit that a merged one became part of
+        self.maker: dict[Key, int] = {}  # mask of the units that make a value
+        self.readers: dict[Key, list[Cluster]] = {}
+        self.scalars: Cluster | None = None
+
+    # Units and their order
+    def _unit(self, what: Cluster | Node) -> int:
+        self.units.append(what)
+        self.ancestors.append(0)
+        self.before.append(0)
+        self.followed.append(False)
+        self.same.append(len(self.same))
+        return len(self.units) - 1
+
+    def needs(self, value: Value) -> int:
+        """Mask of the units that make a value."""
+        source = base(value)
+        return self.maker.get((source.node.id, source.result), 0)
+
+    def members(self, mask: int) -> list[int]:
+        """Units of a mask, merged ones as what they became."""
+        found = []
+        while mask:
+            low = mask & -mask
+            unit = low.bit_length() - 1
+            while self.same[unit] != unit:
+                unit = self.same[unit]
+            if unit not in found:
+                found.append(unit)
+            mask ^= low
+        return found
+
+    def after(self, unit: int, mask: int) -> None:
+        """Note that a unit comes after those of a mask."""
+        units = self.members(mask)
+        new = 0
+        for x in units:
+            if x != unit:
+                self.before[unit] |= 1 << x
+                self.followed[x] = True
+                new |= 1 << x | self.ancestors[x]
+        if new & ~self.ancestors[unit]:
+            self.ancestors[unit] |= new
+            if self.followed[unit]:
+                self._spread(unit)
+
+    def _spread(self, unit: int) -> None:
+        bit, above = 1 << unit, self.ancestors[unit]
+        for x, mask in enumerate(self.ancestors):
+            if mask & bit:
+                self.ancestors[x] = mask | above
+
+    def cycles(self, cluster: Cluster, mask: int) -> bool:
+        """Whether a node that needs a mask of outside units may not join."""
+        bit = 1 << cluster.id
+        return any(x == cluster.id or self.ancestors[x] & bit for x in self.members(mask))
+
+    # Nodes
+    def call(self, node: Node, inputs: tuple[Value, ...]) -> int:
+        """A library call: a unit of its own."""
+        unit = self._unit(node)
+        for value in inputs:
+            self.after(unit, self.needs(value))
+        for i in range(len(node.types)):
+            self.maker[node.id, i] = 1 << unit
+        return unit
+
+    def add(self, node: Node, extra: int = 0) -> Cluster:
+        """Put a computing node into a cluster; `extra`: units that must come before."""
+        for cluster in self._candidates(node):
+            if len(cluster.nodes) < LIMIT and self._join(cluster, node, extra):
+                return cluster
+        return self._start(node, extra)
+
+    def _candidates(self, node: Node) -> list[Cluster]:
+        """Clusters of operands, latest first, then those that read what it reads."""
+        owners, others = 0, []
+        space = node.operands[0].shape if node.operation in REDUCTIONS else node.types[0].shape
+        size = _size(space)
+        for value in node.operands:
+            source = base(value)
+            owners |= self.maker.get((source.node.id, source.result), 0)
+            if _size(source.shape) == size > 1:
+                others += self.readers.get((source.node.id, source.result), [])[-3:]
+        found = [self.units[x] for x in sorted(self.members(owners), reverse=True)]
+        for cluster in reversed(others):
+            cluster = self.current(cluster)
+            if cluster not in found:
+                found.append(cluster)
+        if size == 1 and self.scalars is not None:
+            scalars = self.current(self.scalars)
+            if scalars not in found:
+                found.append(scalars)
+        return [c for c in found if isinstance(c, Cluster)]
+
+    def current(self, cluster: Cluster) -> Cluster:
+        """The cluster that a merged one became part of."""
+        unit = cluster.id
+        while self.same[unit] != unit:
+            unit = self.same[unit]
+        found = self.units[unit]
+        assert isinstance(found, Cluster)
+        return found
+
+    def _join(self, cluster: Cluster, node: Node, extra: int) -> bool:
+        if node.operation in REDUCTIONS and _size(node.operands[0].shape) > 1:
+            return self._join_reduction(cluster, node, extra)
+        frame = self._result_frame(cluster, node)
+        if frame is None:
+            return False
+        outside = self._outside(cluster, node)
+        if self.cycles(cluster, outside | extra):
+            return False
+        self._take(cluster, node, frame, outside | extra)
+        self._merge_operands(cluster, node, frame)
+        return True
+
+    def _outside(self, cluster: Cluster, node: Node) -> int:
+        """Units that make operands which are not made here at a known frame."""
+        mask = 0
+        for k, value in enumerate(node.operands):
+            source = base(value)
+            key = source.node.id, source.result
+            usable = key in cluster.made and axes_in_result(node, k) is not None
+            if not usable or cluster.frame(value) is None:
+                mask |= self.maker.get(key, 0)
+        return mask
+
+    def _result_frame(self, cluster: Cluster, node: Node) -> Frame | None:
+        """The frame of a node's result in a cluster, or None where it does not fit."""
+        shape = node.types[0].shape
+        known = [UNKNOWN if n > 1 else 0 for n in shape]
+        related = False
+        for k, value in enumerate(node.operands):
+            axes, frame = axes_in_result(node, k), cluster.frame(value)
+            if axes is None or frame is None:
+                continue
+            source = base(value)
+            made = (source.node.id, source.result) in cluster.made
+            if not _agree(known, shape, value.shape, axes, frame):
+                if made:
+                    return None
+                continue
+            related = True
+        if not related and cluster.size > 1:
+            return None
+        return self._settle(cluster, shape, known)
+
+    def _settle(self, cluster: Cluster, shape: Shape, known: list[int]) -> Frame | None:
+        size, inner = _size(shape), cluster.inner
+        if size == cluster.size:
+            unit = 1
+        elif inner is not None and size == cluster.size // inner and inner > 1:
+            unit = inner
+        else:
+            return None
+        frame = tuple(known)
+        if UNKNOWN in frame:
+            dense = tuple(unit * s if n > 1 else 0 for n, s in zip(shape, dense_strides(shape)))
+            if any(k not in (UNKNOWN, d) for k, d in zip(frame, dense)):
+                return None
+            frame = dense
+        pieces = intervals(shape, frame)
+        if runs(pieces) != (((unit, cluster.size),) if size > 1 else ()):
+            return None
+        return frame if cluster.fits({p for piece in pieces for p in piece}) else None
+
+    def _take(self, cluster: Cluster, node: Node, frame: Frame, outside: int) -> None:
+        """Make a node part of a cluster."""
+        cluster.nodes.append(node)
+        shape = node.types[0].shape
+        cluster.breaks |= {p for piece in intervals(shape, frame) for p in piece}
+        cluster.frames[node.id, 0] = frame
+        cluster.made.add((node.id, 0))
+        self.maker[node.id, 0] = 1 << cluster.id
+        for k, value in enumerate(node.operands):
+            below = operand_frame(node, k, frame)
+            if below is not None:
+                self._read(cluster, value, below)
+        self.after(cluster.id, outside)
+        if cluster.size == 1:
+            self.scalars = cluster
+
+    def _read(self, cluster: Cluster, value: Value, frame: Frame) -> None:
+        """Note at which frame a value from elsewhere is read."""
+        shape = value.shape
+        while value.node.operation in MOVES and value.node.operation not in SHIFTING:
+            below = backward(value.node, frame)
+            if below is None:
+                return
+            value, frame = value.node.operands[0], below
+        key = value.node.id, value.result
+        if value.node.operation in LEAVES or value.node.operation in MOVES:
+            return
+        if key not in cluster.frames and _size(shape) > 1:
+            cluster.frames[key] = frame
+            self.readers.setdefault(key, []).append(cluster)
+
+    def _start(self, node: Node, extra: int) -> Cluster:
+        reduction = node.operation in REDUCTIONS and _size(node.operands[0].shape) > 1
+        shape = node.operands[0].shape if reduction else node.types[0].shape
+        cluster = Cluster(len(self.units), _size(shape))
+        self._unit(cluster)
+        dense = tuple(s if n > 1 else 0 for n, s in zip(shape, dense_strides(shape)))
+        if reduction:
+            value = node.operands[0]
+            self._read(cluster, value, dense)
+            cluster.breaks |= {p for piece in intervals(shape, dense) for p in piece}
+            joined = self._reduce_in(cluster, node, dense, self.needs(value) | extra)
+            assert joined
+            return cluster
+        outside = extra
+        for value in node.operands:
+            outside |= self.needs(value)
+        self._take(cluster, node, dense, outside)
+        return cluster
+
+    # Reductions
+    def _join_reduction(self, cluster: Cluster, node: Node, extra: int) -> bool:
+        value = node.operands[0]
+        frame = cluster.frame(value)
+        if frame is None:
+            return False
+        settled = self._settle(cluster, value.shape, list(frame))
+        if settled is None:
+            return False
+        source = base(value)
+        made = (source.node.id, source.result) in cluster.made
+        outside = extra if made else extra | self.needs(value)
+        if self.cycles(cluster, outside):
+            return False
+        return self._reduce_in(cluster, node, settled, outside)
+
+    def _reduce_in(self, cluster: Cluster, node: Node, frame: Frame, outside: int) -> bool:
+        """Along the innermost axes, over outer ones (a fold), or both."""
+        shape, axes = node.operands[0].shape, node.get("axes")
+        pieces = runs(intervals([shape[a] for a in axes], [frame[a] for a in axes]))  # type: ignore[arg-type]
+        row = not pieces or min(w for n, w in zip(shape, frame) if n > 1) != 1
+        inner, fold = cluster.inner, cluster.fold
+        rest = list(pieces)
+        if not row and pieces and pieces[0][0] == 1:
+            inner = inner or self._inner_of(shape, frame, axes, pieces[0][1])
+            if pieces[0][1] % inner or inner > pieces[0][1]:
+                return False
+            rest = ([(inner, pieces[0][1])] if pieces[0][1] > inner else []) + rest[1:]
+        elif not row and pieces and inner is not None and inner > pieces[0][0]:
+            return False
+        if rest:
+            if fold is not None and fold != tuple(rest):
+                return False
+            fold = tuple(rest)
+            if not _foldable(fold, cluster.size, inner):
+                return False
+        if inner is not None and not self._inner_fits(cluster, inner, fold):
+            return False
+        cluster.inner, cluster.fold = inner, fold
+        if inner is not None:
+            cluster.breaks.add(inner)
+        cluster.nodes.append(node)
+        cluster.reduced[node.id] = frame, bool(rest)
+        self.maker[node.id, 0] = 1 << cluster.id
+        if not rest:
+            out = tuple(0 if a in axes else w for a, w in enumerate(frame))
+            if not node.get("keep"):
+                out = tuple(w for a, w in enumerate(out) if a not in axes)
+            cluster.frames[node.id, 0] = out
+            cluster.made.add((node.id, 0))
+        self.after(cluster.id, outside)
+        return True
+
+    def _inner_of(self, shape: Shape, frame: Frame, axes: Shape, high: int) -> int:
+        """How much of a reduced run is done along j: its lowest axes, at least 64 if there are."""
+        size = 1
+        for low, top in intervals([shape[a] for a in axes], [frame[a] for a in axes]):  # type: ignore[arg-type]
+            if low != size or top > high or size >= 64:
+                break
+            size = top
+        whole = len(runs(intervals(shape, frame))) == 1 and high == _size(shape)
+        return size if whole else high
+
+    def _inner_fits(
+        self, cluster: Cluster, inner: int, fold: tuple[tuple[int, int], ...] | None
+    ) -> bool:
+        points = all(p % inner == 0 or inner % p == 0 for p in cluster.breaks)
+        return points and (fold is None or fold[0][0] >= inner)
+
+    # Merging
+    def _merge_operands(self, cluster: Cluster, node: Node, frame: Frame) -> None:
+        for k, value in enumerate(node.operands):
+            below = operand_frame(node, k, frame)
+            source = base(value)
+            key = source.node.id, source.result
+            if below is None or key in cluster.made:
+                continue
+            for unit in self.members(self.maker.get(key, 0)):
+                other = self.units[unit]
+                if isinstance(other, Cluster) and other is not cluster and key in other.made:
+                    theirs = other.frame(value)
+                    if theirs is not None and _same(theirs, below):
+                        self._merge(cluster, other)
+
+    def _merge(self, cluster: Cluster, other: Cluster) -> bool:
+        """Take in another cluster of the same space, if no third unit stands between."""
+        if other.size != cluster.size or len(cluster.nodes) + len(other.nodes) > LIMIT:
+            return False
+        inner = cluster.inner or other.inner
+        fold = cluster.fold or other.fold
+        if (other.inner or inner) != inner or (other.fold or fold) != fold:
+            return False
+        if not cluster.fits(other.breaks):
+            return False
+        both = cluster.breaks | other.breaks
+        if inner is not None and not all(p % inner == 0 or inner % p == 0 for p in both):
+            return False
+        if fold is not None and inner is not None and fold[0][0] < inner:
+            return False
+        for key, frame in other.frames.items():
+            if key in cluster.frames and not _same(cluster.frames[key], frame):
+                if key in other.made or key in cluster.made:
+                    return False
+        if self._between(cluster.id, other.id) or self._between(other.id, cluster.id):
+            return False
+        self._absorb(cluster, other, inner, fold)
+        return True
+
+    def _between(self, first: int, last: int) -> bool:
+        """Whether a third unit stands on a way from one unit to another."""
+        bit = 1 << first
+        return any(x != first and self.ancestors[x] & bit for x in self.members(self.before[last]))
+
+    def _absorb(
+        self,
+        cluster: Cluster,
+        other: Cluster,
+        inner: int | None,
+        fold: tuple[tuple[int, int], ...] | None,
+    ) -> None:
+        cluster.inner, cluster.fold = inner, fold
+        cluster.breaks |= other.breaks
+        cluster.nodes += other.nodes
+        cluster.made |= other.made
+        cluster.reduced.update(other.reduced)
+        for key, frame in other.frames.items():
+            if key not in cluster.frames or key in other.made:
+                cluster.frames[key] = frame
+        for node in other.nodes:
+            self.maker[node.id, 0] = 1 << cluster.id
+        self.same[other.id] = cluster.id
+        mine, theirs = 1 << cluster.id, 1 << other.id
+        above = (self.ancestors[cluster.id] | self.ancestors[other.id]) & ~(mine | theirs)
+        self.ancestors[cluster.id] = above
+        before = (self.before[cluster.id] | self.before[other.id]) & ~(mine | theirs)
+        self.before[cluster.id] = before
+        for x, mask in enumerate(self.ancestors):
+            if mask & (mine | theirs):
+                self.ancestors[x] = mask | above | mine
+        self.followed[cluster.id] = self.followed[cluster.id] or self.followed[other.id]
+        self.units[other.id] = cluster
+
+
+def _size(shape: Shape) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def _same(a: Frame, b: Frame) -> bool:
+    return all(x == y or UNKNOWN in (x, y) for x, y in zip(a, b))
+
+
+def _agree(known: list[int], shape: Shape, own: Shape, axes: Shape, frame: Frame) -> bool:
+    """Put an operand's weights into the result's; False where another says otherwise."""
+    pairs = [(a, w) for n, a, w in zip(own, axes, frame) if n > 1 and w != UNKNOWN]
+    if any(known[a] not in (UNKNOWN, w) for a, w in pairs):
+        return False
+    for a, w in pairs:
+        known[a] = w
+    return True
+
+
+def _foldable(fold: tuple[tuple[int, int], ...], size: int, inner: int | None) -> bool:
+    """At most two runs are folded and one is kept, besides the innermost."""
+    if len(fold) > 2:
+        return False
+    low = inner if inner is not None else fold[0][0]
+    edges = [low, *(p for piece in fold for p in piece), size]
+    gaps = sum(1 for a, b in zip(edges[::2], edges[1::2]) if b > a)
+    return gaps <= 1

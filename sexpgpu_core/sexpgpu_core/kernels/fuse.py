@@ -1,0 +1,424 @@
+"""An optimized graph to a Schedule: kernels and calls in a legal order, over storages.
+
+Clusters are grown in the order of the nodes, then it is decided what is stored, then each cluster
+is built. Commit calls come last. All choices follow from the graph alone.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+from ..ir import Graph, Node, Value
+from ..ir.operation import Operations
+from ..ir.types import Type
+from .build import Build, Output, Shaped, Unfit
+from .cluster import Cluster, Clusters, Key, base
+from .folding import fold_calls
+from .kernel import KernelCall, NodeCall, Schedule, Storage, View
+from .prepare import LEAVES, PLACED, Prepared, is_compute
+from .storing import Storing
+from .views import MOVES, dense_strides, is_dense, moved, part, suits_matmul
+
+PERSISTENT = ("parameter", "state", "optimizer", "ema", "persistent", "residue")
+
+
+def schedule(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Schedule:
+    """The graph cut into calls. `library(operation)`: the device takes such a node as a call.
+
+    Raises E-DEVICE-OPERATION for a node that nothing does.
+    """
+    return Fusion(Prepared(graph, operations, library)).run()
+
+
+class Fusion:
+    """One graph being cut."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.clusters = Clusters()
+        self.storages: list[Storage] = []
+        self.bases: dict[Key, View] = {}  # where a value that has a storage lies in it
+        self.places: dict[Key, View | None] = {}
+        self.parts: dict[int, View] = {}  # copy node -> where it writes
+        self.inputs: dict[int, tuple[Value, ...]] = {}  # call -> its operands, copies included
+        self.nodes: list[Node] = []
+        self.forced: set[Key] = set()
+        self.inputs_by_name: dict[tuple[str, str], int] = {}
+        self.stored: set[Key] = set()
+        self.copied: dict[Key, Value] = {}  # copies that calls and results take instead
+        self.redirected: dict[Key, View] = {}  # dense copies that kernels read instead
+
+    # Storages and places
+    def storage(self, type: Type, kind: str, name: str = "", constant: object = None) -> int:
+        self.storages.append(Storage(len(self.storages), type, kind, name, constant))
+        return len(self.storages) - 1
+
+    def dense(
+        self, type: Type, kind: str = "temp", name: str = "", constant: object = None
+    ) -> View:
+        """A new storage, all of it."""
+        storage = self.storage(type, kind, name, constant)
+        return View(storage, type.dtype, type.shape, dense_strides(type.shape))
+
+    def input_view(self, kind: str, name: str, type: Type) -> View:
+        """The storage of a graph's input, one for each."""
+        key = kind, name
+        if key not in self.inputs_by_name:
+            self.inputs_by_name[key] = self.storage(type, kind, name)
+        storage = self.inputs_by_name[key]
+        return View(storage, type.dtype, type.shape, dense_strides(type.shape))
+
+    def base_view(self, value: Value) -> View | None:
+        """The place of a value that is no move: given it when it is first asked for."""
+        key = value.node.id, value.result
+        found = self.bases.get(key)
+        if found is None:
+            found = self._new_base(value, key)
+            if found is not None:
+                self.bases[key] = found
+        return found
+
+    def _new_base(self, value: Value, key: Key) -> View | None:
+        node = value.node
+        if node.operation == "input":
+            return self.input_view(node.get("kind"), node.get("name"), value.type)
+        if node.operation == "table":
+            return self.dense(value.type, "temp", constant=_table(node))
+        if node.operation in LEAVES:
+            return None
+        if key in self.stored or node.operation in PLACED or not is_compute(node):
+            return self.dense(value.type)
+        return None
+
+    def place(self, value: Value) -> View | None:
+        """The place of a value, or None: it is not stored, or strides cannot say it."""
+        key = value.node.id, value.result
+        dense = self.redirected.get(key)
+        if dense is not None:
+            return dense
+        if value.node.operation not in MOVES:
+            return self.base_view(value)
+        if key not in self.places:
+            below = self.place(value.node.operands[0])
+            self.places[key] = None if below is None else moved(value.node, below)
+        return self.places[key]
+
+    def run(self) -> Schedule:
+        self._lay_products()
+        for node in list(self.prepared.nodes):
+            self._add(node)
+        commits, results = self._results()
+        storing = Storing(self.nodes, self.clusters, self.forced)
+        self.stored = storing.stored
+        direct = self._direct(commits)
+        calls = self._calls(direct, commits)
+        return self._schedule(calls, commits, direct, results)
+
+    # Nodes to units
+    def _add(self, node: Node) -> None:
+        op = node.operation
+        if op in LEAVES or op == "input" or op == "table" or op in MOVES:
+            return
+        if op in PLACED:
+            self._placed(node)
+        elif is_compute(node):
+            self._compute(node)
+        else:
+            self._call(node)
+
+    def _lay_products(self) -> None:
+        """A product that is only used with its leading axes permuted is written in that order."""
+        users: dict[int, list[Node]] = {}
+        for node in self.prepared.nodes:
+            for value in node.operands:
+                users.setdefault(value.node.id, []).append(node)
+        outside = {v.node.id for v in self.prepared.results.values()}
+        for node in self.prepared.nodes:
+            using = users.get(node.id, ())
+            if node.operation != "matmul" or len(using) != 1 or node.id in outside:
+                continue
+            (user,) = using
+            axes = user.get("axes")
+            if user.operation == "permute" and axes[-1] == len(axes) - 1:
+                there = self.dense(user.types[0])
+                strides = [0] * len(axes)
+                for k, a in enumerate(axes):
+                    strides[a] = there.strides[k]
+                shape, dtype = node.types[0].shape, there.dtype
+                self.bases[node.id, 0] = View(there.storage, dtype, shape, tuple(strides))
+
+    def _compute(self, node: Node, extra: int = 0) -> None:
+        self.nodes.append(node)
+        self.clusters.add(node, extra)
+
+    def _call(self, node: Node) -> None:
+        suits = suits_matmul if node.operation == "matmul" else is_dense
+        given = tuple(self._operand(v, suits) for v in node.operands)
+        self.inputs[node.id] = given
+        for value in given:
+            source = base(value)
+            self.forced.add((source.node.id, source.result))
+        self.nodes.append(node)
+        self.clusters.call(node, given)
+
+    def _operand(self, value: Value, suits: Callable[[View], bool]) -> Value:
+        """An operand of a call as it may lie, copied if it must be."""
+        source = base(value)
+        view = self._as_if(value) if source.node.operation not in LEAVES else None
+        return value if view is not None and suits(view) else self._copy(value)
+
+    def _as_if(self, value: Value) -> View | None:
+        """Where a value would lie if what it is a view of were stored."""
+        node = value.node
+        if node.operation not in MOVES:
+            known = self.bases.get((node.id, value.result))
+            return known or View(-1, value.dtype, value.shape, dense_strides(value.shape))
+        below = self._as_if(node.operands[0])
+        return None if below is None else moved(node, below)
+
+    def _copy(self, value: Value) -> Value:
+        """A dense copy of a value, once."""
+        key = value.node.id, value.result
+        found = self.copied.get(key)
+        if found is None:
+            made = self.prepared.node("copy", (value,), (value.type,))
+            self._compute(made)
+            found = self.copied[key] = Value(made)
+        return found
+
+    def _placed(self, node: Node) -> None:
+        """concat, pad, slice-set: copies into parts of one storage, what lies below first."""
+        type = node.types[0]
+        whole = self.bases[node.id, 0] = self.dense(type)
+        rank, mask = len(type.shape), 0
+        ones = (1,) * rank
+        if node.operation == "concat":
+            axis, at = node.get("axis"), 0
+            for value in node.operands:
+                starts = tuple(at if a == axis else 0 for a in range(rank))
+                mask |= self._part(value, part(whole, starts, ones, value.shape), 0)
+                at += value.shape[axis]
+        elif node.operation == "pad":
+            fill = self.prepared.node("fill", (), (type,), value=node.get("value"))
+            mask = self._into(fill, whole, 0)
+            steps = tuple(1 + i for i in node.get("interior") or (0,) * rank)
+            value = node.operands[0]
+            mask |= self._part(value, part(whole, node.get("low"), steps, value.shape), mask)
+        else:
+            x, y = node.operands
+            mask = self._part(x, whole, 0)
+            mask |= self._part(y, part(whole, node.get("starts"), ones, y.shape), mask)
+        self.clusters.maker[node.id, 0] = mask
+
+    def _part(self, value: Value, view: View, extra: int) -> int:
+        return self._into(self.prepared.node("copy", (value,), (value.type,)), view, extra)
+
+    def _into(self, node: Node, view: View, extra: int) -> int:
+        if 0 in view.shape:
+            return 0
+        self.bases[node.id, 0] = view
+        self.forced.add((node.id, 0))
+        self._compute(node, extra)
+        return self.clusters.maker[node.id, 0]
+
+    # Results
+    def _results(self) -> tuple[dict[str, Value], dict[str, Value]]:
+        """What is committed, by "KIND:NAME", and what is read back."""
+        commits, results = {}, {}
+        for name, value in self.prepared.results.items():
+            if name.startswith("next:"):
+                commits[name[5:]] = value
+            else:
+                results[name] = self._result(value)
+        return commits, results
+
+    def _result(self, value: Value) -> Value:
+        source = base(value)
+        op = source.node.operation
+        whole = op not in LEAVES and op not in ("input", "table")
+        view = self._as_if(value) if whole else None
+        if view is None or not is_dense(view) or view.offset or source.type.size != value.type.size:
+            value = self._copy(value)
+            source = value
+        self.forced.add((source.node.id, source.result))
+        return value
+
+    def _direct(self, commits: dict[str, Value]) -> dict[str, Value]:
+        """Commits whose cluster makes nothing else: they are stored where they stay."""
+        candidates: dict[int, list[str]] = {}
+        seen: set[Key] = set()
+        for name, value in commits.items():
+            key = value.node.id, value.result
+            units = self.clusters.members(self.clusters.maker.get(key, 0))
+            cluster = self.clusters.units[units[0]] if len(units) == 1 else None
+            fits = isinstance(cluster, Cluster) and key in cluster.made and cluster.fold is None
+            if fits and key not in self.stored and key not in seen:
+                seen.add(key)
+                candidates.setdefault(units[0], []).append(name)
+        found = {}
+        for unit, names in candidates.items():
+            cluster = self.clusters.units[unit]
+            assert isinstance(cluster, Cluster)
+            if not any((n.id, 0) in self.stored for n in cluster.nodes):
+                found.update({n: commits[n] for n in names})
+        return found
+
+    # Calls
+    def _calls(
+        self, direct: dict[str, Value], commits: dict[str, Value]
+    ) -> dict[int, list[KernelCall | NodeCall]]:
+        """Calls by unit. Values that are committed by a copy are stored first."""
+        for name, value in commits.items():
+            if name not in direct:
+                self._stored_for_copy(value)
+        for name, value in direct.items():
+            kind, _, rest = name.partition(":")
+            self.bases[value.node.id, value.result] = self.input_view(kind, rest, value.type)
+        goals = {(v.node.id, v.result) for v in direct.values()}
+        found: dict[int, list[KernelCall | NodeCall]] = {}
+        for number, unit in enumerate(self.clusters.units):
+            if self.clusters.same[number] != number:
+                continue
+            if isinstance(unit, Node):
+                found[number] = [self._node_call(unit)]
+            else:
+                found[number] = self._kernel_calls(unit, goals)
+        return found
+
+    def _stored_for_copy(self, value: Value) -> None:
+        source = base(value)
+        if source.node.operation in LEAVES or source.node.operation == "input":
+            return
+        self.stored.add((source.node.id, source.result))
+
+    def _node_call(self, node: Node) -> NodeCall:
+        inputs = []
+        for value in self.inputs[node.id]:
+            view = self.place(value)
+            assert view is not None, (node, value)
+            inputs.append(view)
+        outputs = []
+        for i in range(len(node.types)):
+            view = self.base_view(Value(node, i))
+            assert view is not None
+            outputs.append(view)
+        return NodeCall(node, tuple(inputs), tuple(outputs))
+
+    def _kernel_calls(self, cluster: Cluster, goals: set[Key]) -> list[KernelCall | NodeCall]:
+        outputs, commit = [], False
+        for node in cluster.nodes:
+            key = node.id, 0
+            if key in self.stored or key in goals:
+                view = self.base_view(Value(node))
+                assert view is not None
+                fold = cluster.reduced.get(node.id, ((), False))[1]
+                kind = node.operation[7:] if fold else ""
+                outputs.append(Output(Value(node), view, kind))
+                commit = commit or key in goals
+        if not outputs or cluster.size == 0:
+            return []
+        calls = self._built(cluster, outputs)
+        for call in calls:
+            call.commit = commit
+        return calls
+
+    def _built(self, cluster: Cluster, outputs: list[Output]) -> list[KernelCall | NodeCall]:
+        """The cluster's calls; what it cannot read as it lies is copied ahead."""
+        ahead: list[KernelCall | NodeCall] = []
+        while True:
+            try:
+                return [*ahead, *self._attempt(cluster, outputs)]
+            except Unfit as unfit:
+                key = unfit.value.node.id, unfit.value.result
+                assert key not in self.redirected, unfit.value
+                ahead += self._dense_copy(unfit.value)
+
+    def _attempt(self, cluster: Cluster, outputs: list[Output]) -> list[KernelCall | NodeCall]:
+        build = Build(cluster, self.place, self.prepared.owner)
+        folds, plain = [o for o in outputs if o.fold], [o for o in outputs if not o.fold]
+        for output in (*plain, *folds):
+            build.store(output)
+        return list(fold_calls(Shaped(build), folds, self.dense))
+
+    def _dense_copy(self, value: Value) -> list[KernelCall | NodeCall]:
+        view = self.dense(value.type)
+        calls = self._copy_calls(value, view)
+        self.redirected[value.node.id, value.result] = view
+        self.places = {}
+        return calls
+
+    def _copy_calls(self, value: Value, view: View) -> list[KernelCall | NodeCall]:
+        """A kernel of its own that writes a value to a place."""
+        made = self.prepared.node("copy", (value,), (value.type,))
+        alone = Clusters()
+        cluster = alone.add(made)
+        cluster.id = -1
+        return self._built(cluster, [Output(Value(made), view)])
+
+    # The order
+    def _schedule(
+        self,
+        calls: dict[int, list[KernelCall | NodeCall]],
+        commits: dict[str, Value],
+        direct: dict[str, Value],
+        results: dict[str, Value],
+    ) -> Schedule:
+        ordered = [c for unit in self._order() for c in calls.get(unit, ())]
+        work = [c for c in ordered if not c.commit]
+        last: list[KernelCall | NodeCall] = [c for c in ordered if c.commit]
+        for name, value in commits.items():
+            if name not in direct:
+                kind, _, rest = name.partition(":")
+                copies = self._copy_calls(value, self.input_view(kind, rest, value.type))
+                for call in copies:
+                    call.commit = True
+                last += copies
+        found: dict[str, View] = {}
+        for name, value in results.items():
+            view = self.place(value)
+            assert view is not None, name
+            found[name] = view
+        verdict = found["verdict"].storage if "verdict" in found else None
+        views = dict(self.bases.items())
+        views.update({k: v for k, v in self.places.items() if v is not None})
+        return Schedule(self.storages, [*work, *last], len(work), views, found, verdict)
+
+    def _order(self) -> list[int]:
+        """Units, each after those it needs; of several the one whose nodes come first."""
+        units = [u for u in range(len(self.clusters.units)) if self.clusters.same[u] == u]
+        before = {u: set(self.clusters.members(self.clusters.before[u])) - {u} for u in units}
+        after: dict[int, list[int]] = {u: [] for u in units}
+        for unit, needs in before.items():
+            for need in needs:
+                after[need].append(unit)
+        ready = [(self._rank(u), u) for u in units if not before[u]]
+        heapq.heapify(ready)
+        found = []
+        while ready:
+            _, unit = heapq.heappop(ready)
+            found.append(unit)
+            for later in after[unit]:
+                before[later].discard(unit)
+                if not before[later]:
+                    heapq.heappush(ready, (self._rank(later), later))
+        assert len(found) == len(units), "units in a circle"
+        return found
+
+    def _rank(self, unit: int) -> int:
+        what = self.clusters.units[unit]
+        owner = self.prepared.owner
+        if isinstance(what, Node):
+            return owner.get(what.id, what.id)
+        return max(owner.get(n.id, n.id) for n in what.nodes)
+
+
+def _table(node: Node) -> Any:
+    """A table's data as an array of its dtype."""
+    import numpy as np
+
+    from ..ir.types import numpy_dtype
+
+    type = node.types[0]
+    return np.array(node.get("values")).astype(numpy_dtype(type.dtype)).reshape(type.shape)

@@ -1,0 +1,211 @@
+"""A graph to the nodes that fusion sees: live ones, updates inlined, composites expanded.
+
+Nodes keep their ids; nodes that are made here get higher ones, and `owner` says for which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..diagnostics import problem
+from ..ir import Builder, Graph, Node, Value
+from ..ir.operation import Fusion, Operations
+from .elements import known
+from .views import MOVES
+
+LEAVES = frozenset(("constant", "iota"))
+INDEXED = frozenset(("gather", "take-along"))
+RANDOM = frozenset(("random-bits", "random-uniform", "random-normal", "random-bernoulli"))
+REDUCTIONS = frozenset(f"reduce-{kind}" for kind in ("sum", "max", "min", "product", "any", "all"))
+COPIES = frozenset(("copy", "fill"))
+PLACED = frozenset(("concat", "pad", "slice-set"))
+"""Operations that are copies into parts of one storage."""
+
+
+def is_compute(node: Node) -> bool:
+    """Whether a node is fused into kernels."""
+    op = node.operation
+    return op in REDUCTIONS or op in INDEXED or op in RANDOM or op in COPIES or known(op)
+
+
+class Prepared:
+    """Nodes in order, results by name, and which node of the graph each stands for."""
+
+    def __init__(self, graph: Graph, operations: Operations, library: Callable[[str], bool]):
+        self.operations = operations
+        self.library = library
+        self.nodes: list[Node] = []
+        self.owner: dict[int, int] = {}
+        self.next_id = len(graph.nodes)
+        self._bodies = dict(graph.bodies)
+        self._of: int = -1
+        self._went: dict[tuple[int, int], Value] = {}
+        live = graph.live()
+        for node in graph.nodes:
+            if node.id in live:
+                self._of = node.id
+                self._place(node, self._went, node.id)
+        self.results = {
+            name: self._went.get((v.node.id, v.result), v) for name, v in graph.results.items()
+        }
+
+    def node(self, operation: str, operands: tuple[Value, ...], types: Any, **given: Any) -> Node:
+        """A node of our own, put where we are."""
+        made = Node(operation, operands, tuple(sorted(given.items())), types, "", 0, self.next_id)
+        self.next_id += 1
+        self.owner[made.id] = self._of
+        self.nodes.append(made)
+        return made
+
+    def _place(self, node: Node, went: dict[tuple[int, int], Value], id: int) -> None:
+        """Put a node, its operands replaced by where they went; expand it if it must be."""
+        op = node.operation
+        operands = tuple(went.get((v.node.id, v.result), v) for v in node.operands)
+        changed = any(a is not b for a, b in zip(operands, node.operands)) or id != node.id
+        now = node
+        if changed:
+            now = Node(op, operands, node.attributes, node.types, node.policy, node.copy, id)
+        if op == "update":
+            self._inline(now, went, node.id)
+            return
+        rewritten = self._rewrite(now)
+        if rewritten is not None:
+            for i, value in enumerate(rewritten):
+                went[node.id, i] = value
+            return
+        self.owner[now.id] = self._of
+        self.nodes.append(now)
+        if changed:
+            for i in range(len(now.types)):
+                went[node.id, i] = Value(now, i)
+
+    def _inline(self, node: Node, went: dict[tuple[int, int], Value], key: int) -> None:
+        """The body of an update with the operands for its inputs."""
+        body: Graph = self._bodies[node.get("body")]
+        self._bodies.update(body.bodies)
+        given = dict(zip(node.get("inputs"), node.operands))
+        inside: dict[tuple[int, int], Value] = {}
+        live = body.live()
+        for inner in body.nodes:
+            if inner.id not in live:
+                continue
+            if inner.operation == "input":
+                inside[inner.id, 0] = given[inner.get("name")]
+                continue
+            id = self.next_id
+            self.next_id += 1
+            self._place(inner, inside, id)
+        for i, name in enumerate(node.get("results")):
+            value = body.results[name]
+            went[key, i] = inside[value.node.id, value.result]
+
+    def _rewrite(self, node: Node) -> tuple[Value, ...] | None:
+        """Values instead of a node that no kernel and no library call does."""
+        op = node.operation
+        if op in REDUCTIONS:
+            return self._by_runs(node)
+        if op in ("add-along", "put-along") and _one_a_row(node):
+            return self._expanded(lambda b: (_written_along(b, node),))
+        if op == "take-along" and _one_a_row(node) and self._is_computed(node.operands[0]):
+            return self._expanded(lambda b: (_taken_along(b, node),))
+        if op == "table" or op in LEAVES or op in MOVES or op in PLACED or op == "input":
+            return None
+        if is_compute(node) or self.library(op):
+            return None
+        row = self.operations.get(op)
+        found = None
+        if row is not None:
+            found = self._expanded(lambda b: row.expand(b, node))
+        if found is None:
+            raise problem("E-DEVICE-OPERATION", f"the device has no {op}", operation=op)
+        return found
+
+    def _by_runs(self, node: Node) -> tuple[Value, ...] | None:
+        """A reduction over axes that are not neighbours: one after another, from the last."""
+        shape = node.operands[0].shape
+        runs: list[list[int]] = []
+        for axis in node.get("axes"):
+            between = range(runs[-1][-1] + 1, axis) if runs else ()
+            if runs and all(shape[a] == 1 for a in between):
+                runs[-1].append(axis)
+            else:
+                runs.append([axis])
+        if len(runs) < 2:
+            return None
+
+        def make(b: Builder) -> tuple[Value, ...]:
+            value = node.operands[0]
+            for run in reversed(runs):
+                value = b(node.operation, value, axes=tuple(run), keep=True)
+            out = node.types[0].shape
+            return (value if value.shape == out else b("reshape", value, shape=out),)
+
+        return self._expanded(make)
+
+    def _is_computed(self, value: Value) -> bool:
+        while value.node.operation in MOVES:
+            value = value.node.operands[0]
+        return is_compute(value.node)
+
+    def _expanded(
+        self, make: Callable[[Builder], tuple[Value, ...] | None]
+    ) -> tuple[Value, ...] | None:
+        """What an expansion gives, its nodes put here."""
+        scratch = Graph()
+        scratch.nodes = _Numbered(self.next_id)
+        builder = Builder.__new__(Builder)
+        Builder.__init__(builder, self.operations, Graph(), limit=1 << 60)
+        builder.graph = scratch
+        values = make(builder)
+        made = list(scratch.nodes)
+        self.next_id += len(made)
+        if values is None:
+            return None
+        inside: dict[tuple[int, int], Value] = {}
+        for node in made:
+            self._place(node, inside, node.id)
+        return tuple(inside.get((v.node.id, v.result), v) for v in values)
+
+
+class _Numbered(list[Node]):
+    """Nodes numbered from where others end: len counts those too, iteration does not."""
+
+    def __init__(self, start: int) -> None:
+        super().__init__()
+        self.start = start
+
+    def __len__(self) -> int:
+        return self.start + super().__len__()
+
+
+def _one_a_row(node: Node) -> bool:
+    axis, index = node.get("axis"), node.operands[1]
+    return bool(index.shape[axis] == 1)
+
+
+def _hit(b: Builder, node: Node) -> Value:
+    x, index, axis = node.operands[0], node.operands[1], node.get("axis")
+    place = b("iota", dtype=index.dtype, shape=x.shape, axis=axis)
+    return b("equal", index, place)
+
+
+def _written_along(b: Builder, node: Node) -> Value:
+    """x with y put or added where the iota is the index: one index a row."""
+    x, y = node.operands[0], node.operands[2]
+    added = node.operation == "add-along"
+    zero = x.node.operation == "constant" and x.node.get("value") == 0
+    new = b("add", x, y) if added and not zero else y
+    return b("where", _hit(b, node), new, x)
+
+
+def _taken_along(b: Builder, node: Node) -> Value:
+    x, axis = node.operands[0], node.get("axis")
+    if x.dtype == "bool":
+        both = b("logical-and", _hit(b, node), x)
+        return b("reduce-any", both, axes=(axis,), keep=True)
+    chosen = b("where", _hit(b, node), x, b.like(0, x))
+    return b("reduce-sum", chosen, axes=(axis,), keep=True)
+
+
+__all__ = ["COPIES", "INDEXED", "LEAVES", "PLACED", "RANDOM", "REDUCTIONS", "Fusion", "Prepared"]

@@ -1,0 +1,120 @@
+"""Places of values: which moves are views of a storage, by strides, and which need a copy."""
+
+from __future__ import annotations
+
+from ..ir import Node
+from .kernel import View
+
+Shape = tuple[int, ...]
+
+
+def dense_strides(shape: Shape) -> Shape:
+    """Row-major strides in elements."""
+    strides, step = [0] * len(shape), 1
+    for axis in range(len(shape) - 1, -1, -1):
+        strides[axis] = step
+        step *= shape[axis]
+    return tuple(strides)
+
+
+def is_dense(view: View) -> bool:
+    """Row-major without gaps, from the storage's start or not."""
+    step = 1
+    for n, s in zip(reversed(view.shape), reversed(view.strides)):
+        if n != 1 and s != step:
+            return False
+        step *= n
+    return True
+
+
+def suits_matmul(view: View) -> bool:
+    """The last two axes are (s, 1) or (1, s), as the BLAS wants it; the others are free."""
+    (m, n), (a, b) = view.shape[-2:], view.strides[-2:]
+    if min(m, n) == 0 or min(view.strides) < 0:
+        return False
+    rows = (n == 1 or b == 1) and (m == 1 or a >= n)
+    columns = (m == 1 or a == 1) and (n == 1 or b >= m)
+    return rows or columns
+
+
+def regroup(shape: Shape, steps: Shape, new: Shape) -> Shape | None:
+    """Steps of the axes of `new` over the same elements in order, or None: they are not regular.
+
+    `steps` are strides of a storage or weights of a linear index; an axis of size 1 has step 0.
+    """
+    runs: list[list[int]] = []
+    for n, s in zip(shape, steps):
+        if n == 1:
+            continue
+        if runs and runs[-1][1] == n * s:
+            runs[-1][0] *= n
+            runs[-1][1] = s
+        else:
+            runs.append([n, s])
+    found = [0] * len(new)
+    for axis in range(len(new) - 1, -1, -1):
+        n = new[axis]
+        if n == 1:
+            continue
+        if not runs or runs[-1][0] % n:
+            return None
+        run = runs[-1]
+        found[axis] = run[1]
+        run[0] //= n
+        run[1] *= n
+        if run[0] == 1:
+            runs.pop()
+    return tuple(found)
+
+
+THROUGH = frozenset(("stop-gradient", "straight-through", "barrier", "gradient-scale"))
+"""Operations whose result is their first operand."""
+MOVES = THROUGH | {"reshape", "permute", "broadcast-to", "slice", "flip"}
+"""Moves that are a matter of strides."""
+SHIFTING = frozenset(("slice", "flip"))
+"""Moves that change which index an element has."""
+
+
+def moved(node: Node, view: View) -> View | None:
+    """The place of a move's result in its operand's storage, or None where strides do not do."""
+    op, shape = node.operation, node.types[0].shape
+    if op in THROUGH:
+        return view
+    if op == "permute":
+        strides = tuple(view.strides[a] for a in node.get("axes"))
+        return View(view.storage, view.dtype, shape, strides, view.offset)
+    if op == "slice":
+        starts, steps = node.get("starts"), node.get("steps")
+        offset = view.offset + sum(a * s for a, s in zip(starts, view.strides))
+        strides = tuple(k * s for k, s in zip(steps, view.strides))
+        return View(view.storage, view.dtype, shape, strides, offset)
+    if op == "flip":
+        axes = node.get("axes")
+        strides = tuple(-s if a in axes else s for a, s in enumerate(view.strides))
+        offset = view.offset + sum((shape[a] - 1) * view.strides[a] for a in axes)
+        return View(view.storage, view.dtype, shape, strides, offset)
+    if op == "broadcast-to":
+        strides = widened(view.shape, view.strides, shape)
+        return View(view.storage, view.dtype, shape, strides, view.offset)
+    found = regroup(view.shape, view.strides, shape)
+    return None if found is None else View(view.storage, view.dtype, shape, found, view.offset)
+
+
+def widened(shape: Shape, steps: Shape, new: Shape) -> Shape:
+    """Steps over the axes of a broadcast shape: 0 on axes that are new or were of size 1."""
+    lead = len(new) - len(shape)
+    own = (0 if n == 1 else s for n, s in zip(shape, steps))
+    return (0,) * lead + tuple(own)
+
+
+def narrowed(shape: Shape, steps: Shape) -> Shape:
+    """Steps of an operand of `shape` that was broadcast to where `steps` hold."""
+    lead = len(steps) - len(shape)
+    return tuple(0 if n == 1 else s for n, s in zip(shape, steps[lead:]))
+
+
+def part(view: View, starts: Shape, steps: Shape, shape: Shape) -> View:
+    """The part of a view that another shape fills, from starts by steps."""
+    offset = view.offset + sum(a * s for a, s in zip(starts, view.strides))
+    strides = tuple(k * s for k, s in zip(steps, view.strides))
+    return View(view.storage, view.dtype, shape, strides, offset)
