@@ -45,7 +45,7 @@ class Checkpoint(NamedTuple):
 
     saved: Saved
     document: Mapping[str, Any]
-    arrays: Mapping[str, np.ndarray]
+    arrays: dict[str, np.ndarray]
 
 
 class Checkpoints:

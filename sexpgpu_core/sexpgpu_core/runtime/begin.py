@@ -1,0 +1,169 @@
+"""A compiled job to a run folder that is ready: a new one, or the next attempt of an old one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..checkpoint.disk import Disk
+from ..checkpoint.folder import Checkpoint, Checkpoints
+from ..data.loader import Loader
+from . import events, manifest, status
+from .clock import Clock
+from .events import Event
+from .folder import Lock, RunFolder, create, put
+from .job import Job
+from .machine import Machine
+from .resume import changes
+from .slug import clean, slug
+
+Listener = Callable[[Event], None]
+
+
+def begin(
+    job: Job,
+    *,
+    root: Path,
+    machine: Machine,
+    loaders: Mapping[str, Loader],
+    name: str | None = None,
+    command: Sequence[str] | None = None,
+    parent: Mapping[str, Any] | None = None,
+    listener: Listener | None = None,
+    clock: Clock | None = None,
+    disk: Disk | None = None,
+) -> RunFolder:
+    """Make and lock a folder below `root`, write what is known, say `open`; state compiling.
+
+    `listener` is called with every event just after its line is written. Raises E-RUN-WRITE.
+    """
+    clock = clock or Clock()
+    chosen = manifest.selection(job)
+    wanted = clean(name) if name else ""
+    slugged = slug(job.experiment.path, chosen["variant"], chosen["set"], job.experiment_id)
+    path = create(root, wanted or slugged)
+    lock = Lock(path / "run.lock", clock.stamp())
+    files, modules = _copy(job, path)
+    document = manifest.manifest(
+        job,
+        path.name,
+        machine,
+        loaders,
+        files,
+        modules,
+        clock.stamp(),
+        sys.argv if command is None else command,
+        parent,
+    )
+    put(path / "manifest.json", json.dumps(events.numbers(document), indent=1) + "\n")
+    _graphs(job, path)
+    folder = _opened(path, lock, job, machine, 1, 0.0, clock, disk)
+    folder.events.listener = listener
+    folder.events.write("open", 0, **manifest.opening(job, machine, parent))
+    folder.log(f"attempt 1 of {path.name}: {' '.join(document['command'])}")
+    folder.status.start()
+    return folder
+
+
+def reopen(
+    path: Path,
+    job: Job,
+    which: str | int = "latest",
+    *,
+    machine: Machine,
+    changed: bool = False,
+    listener: Listener | None = None,
+    clock: Clock | None = None,
+    disk: Disk | None = None,
+) -> tuple[RunFolder, Checkpoint]:
+    """Lock a run's folder for its next attempt and read the checkpoint to go on from.
+
+    `which`: latest, best or a step. `changed`: another experiment may go on. Raises
+    E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT, E-RESUME-CHANGED, E-RESUME-PARAM;
+    W-RESUME-NUMERICS is logged.
+    """
+    clock = clock or Clock()
+    lock = Lock(path / "run.lock", clock.stamp())
+    try:
+        checkpoints = Checkpoints(path / "checkpoints", disk)
+        checkpoints.sweep()
+        best = job.experiment.run.checkpoint.best
+        saved = checkpoints.choose(which, best[0] if best else None)
+        checkpoint = checkpoints.load(saved)
+        differing = changes(job, checkpoint, machine, allowed=changed)
+    except BaseException:
+        lock.release()
+        raise
+    attempt, elapsed = _before(path)
+    folder = _opened(path, lock, job, machine, attempt + 1, elapsed, clock, disk)
+    step = int(checkpoint.document["step"])
+    folder.events.listener = listener
+    folder.events.write(
+        "resume",
+        step,
+        checkpoint=f"checkpoints/{saved.name}",
+        from_attempt=int(checkpoint.document["attempt"]),
+        device=dict(machine.device),
+        changed=[d.message for d in differing],
+    )
+    for found in differing:
+        folder.events.warn(found, step)
+    folder.log(f"attempt {attempt + 1} goes on from {saved.name}")
+    folder.status.set(step=step)
+    folder.status.start()
+    return folder, checkpoint
+
+
+def _opened(
+    path: Path,
+    lock: Lock,
+    job: Job,
+    machine: Machine,
+    attempt: int,
+    elapsed: float,
+    clock: Clock,
+    disk: Disk | None,
+) -> RunFolder:
+    return RunFolder(
+        path,
+        lock,
+        machine,
+        attempt,
+        elapsed,
+        clock,
+        disk,
+        steps=job.steps,
+        device=dict(machine.device),
+        experiment_id=job.experiment_id,
+    )
+
+
+def _before(path: Path) -> tuple[int, float]:
+    """The last attempt's number and all active seconds, of whatever was written last."""
+    attempt, elapsed = 1, 0.0
+    for event in events.read(path / "events.jsonl"):
+        attempt = max(attempt, int(event["attempt"]))
+        elapsed = max(elapsed, float(event["elapsed"]))
+    last = status.read(path / "status.json") or {}
+    return max(attempt, int(last.get("attempt", 1))), max(elapsed, float(last.get("elapsed", 0.0)))
+
+
+def _copy(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """run.lisp and modules/, byte for byte as they were read."""
+    files = [{"path": "run.lisp", **put(path / "run.lisp", job.experiment.text)}]
+    modules = []
+    for module in job.experiment.modules:
+        inside = f"modules/{module.name.lstrip('/.').replace('..', '_')}"
+        inside += "" if inside.endswith(".lisp") else ".lisp"
+        (path / inside).parent.mkdir(parents=True, exist_ok=True)
+        files.append({"path": inside, **put(path / inside, module.text)})
+        modules.append({"module": module.name, "path": inside, "sha256": files[-1]["sha256"]})
+    return files, modules
+
+
+def _graphs(job: Job, path: Path) -> None:
+    text = "\n".join(f";;; {name}\n{graph}" for name, graph in job.graphs.items())
+    (path / "graph.ir").write_text(text, encoding="utf-8")

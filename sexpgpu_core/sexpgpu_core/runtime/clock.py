@@ -1,0 +1,33 @@
+"""Time as the runtime is given it, and as documents write it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """`now`: seconds since 1970. `monotonic`: seconds from anywhere, never going back."""
+
+    now: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = time.perf_counter
+
+    def stamp(self) -> str:
+        """Now, as documents write it."""
+        return stamp(self.now())
+
+
+def stamp(seconds: float) -> str:
+    """`2026-12-01T18:20:03.412Z`: UTC, milliseconds."""
+    milliseconds = int(seconds * 1000)
+    moment = datetime.fromtimestamp(milliseconds // 1000, timezone.utc)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def seconds_of(text: str) -> float:
+    """The inverse of `stamp`."""
+    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc)
+    return moment.timestamp()

@@ -1,0 +1,49 @@
+"""control/: what other processes ask of a live run, a JSON file each, taken up between steps."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+KINDS = ("annotate", "checkpoint", "stop")
+_EVERY = 0.5
+
+
+class Inbox:
+    """Looks at most twice a second; a file counts once it is renamed to NAME.json."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float]) -> None:
+        self._folder, self._clock, self._next = folder, clock, clock()
+
+    def take(self) -> list[dict[str, Any]]:
+        """Requests since the last look, in order of name; each file is removed."""
+        if self._clock() < self._next:
+            return []
+        self._next = self._clock() + _EVERY
+        if not self._folder.is_dir():
+            return []
+        return [request for path in sorted(self._folder.glob("*.json")) if (request := _read(path))]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        request = json.loads(path.read_bytes())
+        path.unlink()
+    except (OSError, ValueError):
+        return None
+    known = isinstance(request, dict) and request.get("request") in KINDS
+    return request if known else None
+
+
+def ask(run: Path, request: str, **keys: Any) -> Path:
+    """Put a request into a run's inbox: written beside, then renamed in."""
+    folder = run / "control"
+    folder.mkdir(exist_ok=True)
+    name = f"{len(list(folder.iterdir())):06d}-{os.getpid()}-{request}.json"
+    scratch = folder / f"{name}.part"
+    scratch.write_text(json.dumps({"request": request, **keys}), encoding="utf-8")
+    os.replace(scratch, folder / name)
+    return folder / name

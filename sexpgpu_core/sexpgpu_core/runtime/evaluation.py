@@ -1,0 +1,104 @@
+"""One evaluation pass: every example of its stage once, no padding, sums added in f64."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..data.loader import Loader
+from ..device import Outcome
+from .fault import Cause, Fault, index
+from .job import PassFacts, ProgramFacts
+from .metrics import Accumulator
+from .progress import evaluate
+
+if TYPE_CHECKING:
+    from ..device import Pending, Session
+
+_IN_FLIGHT = 2
+
+
+class PassResult(NamedTuple):
+    """`metrics` by name as written, without the pass's."""
+
+    metrics: dict[str, float]
+    examples: int
+    batches: int
+    complete: bool
+
+
+def run_pass(
+    session: Session,
+    facts: PassFacts,
+    loader: Loader,
+    context: Mapping[str, float],
+    stopped: Callable[[], bool],
+    explain: Callable[[Fault], Cause | None],
+) -> PassResult | None:
+    """Run it; None where `stopped` broke it off. Raises E-RUN-INDEX and what the loader does.
+
+    `context`: the step scalars of the moment; `position` is added, the first row's example.
+    """
+    program = facts.whole or facts.rest
+    if program is None:
+        return PassResult({}, 0, 0, True)
+    total, flying = Accumulator(program.metrics), deque[tuple[Fault, "Pending"]]()
+    examples = batches = 0
+    names = tuple(program.fields)
+    for batch in loader.evaluation(facts.stage, facts.batches, names):
+        if stopped():
+            _settle_all(flying, total, explain)
+            return None
+        chosen = _program_for(facts, batch)
+        flying.append(_launch(session, chosen, batch, {**context, "position": examples}))
+        examples += chosen.rows
+        batches += 1
+        while len(flying) >= _IN_FLIGHT:
+            _settle(*flying.popleft(), total, explain)
+    _settle_all(flying, total, explain)
+    seen = loader.examples(facts.stage)
+    return PassResult(total.values(), examples, batches, seen is None or examples == seen)
+
+
+def _program_for(facts: PassFacts, batch: Mapping[str, Any]) -> ProgramFacts:
+    rows = len(next(iter(batch.values()))) if batch else None
+    for program in (facts.whole, facts.rest):
+        if program is not None and rows in (None, program.rows):
+            return program
+    # `(whole)` data has no batch axis: its one program takes it
+    chosen = facts.whole or facts.rest
+    assert chosen is not None
+    return chosen
+
+
+def _launch(
+    session: Session, program: ProgramFacts, batch: Mapping[str, Any], context: Mapping[str, float]
+) -> tuple[Fault, Pending]:
+    scalars = evaluate(program.scalars, context)
+    fields = {name: batch[name] for name in program.fields}
+    step = int(context["step"])
+    fault = Fault("index", program.program, step, fields, scalars, Outcome(True))
+    return fault, session.program(program.program).launch(fields, scalars)
+
+
+def _settle(
+    fault: Fault,
+    pending: Pending,
+    total: Accumulator,
+    explain: Callable[[Fault], Cause | None],
+) -> None:
+    outcome = pending.outcome()
+    if outcome.error is not None:
+        found = fault._replace(outcome=outcome)
+        raise index(found, explain(found))
+    total.add(outcome.results)
+
+
+def _settle_all(
+    flying: deque[tuple[Fault, Pending]],
+    total: Accumulator,
+    explain: Callable[[Fault], Cause | None],
+) -> None:
+    while flying:
+        _settle(*flying.popleft(), total, explain)

@@ -1,0 +1,137 @@
+"""events.jsonl: one JSON object a line, appended and flushed, never rewritten, by one writer.
+
+A reader may tail it; a last line that a crash cut short is nobody's error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import Diagnostic, problem
+from ..diagnostics.render_json import diagnostic_json, value_json
+from .clock import Clock
+
+VERSION = 1
+Event = Mapping[str, Any]
+
+
+class EventLog:
+    """The writer. `elapsed`: active seconds of earlier attempts; `listener` sees each event."""
+
+    def __init__(
+        self,
+        path: Path,
+        run: str,
+        attempt: int,
+        clock: Clock,
+        elapsed: float = 0.0,
+    ) -> None:
+        self.path, self.run, self.attempt = path, run, attempt
+        self.listener: Callable[[Event], None] | None = None
+        self.warnings: dict[str, int] = {}
+        self._clock, self._before, self._start = clock, elapsed, clock.monotonic()
+        try:
+            self.lines = _lines(path)
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 (closed by close)
+        except OSError as refused:
+            raise _unwritable(path, refused) from refused
+
+    @property
+    def elapsed(self) -> float:
+        """Active seconds over all attempts."""
+        return self._before + self._clock.monotonic() - self._start
+
+    def write(self, event: str, step: int, **keys: Any) -> Event:
+        """Append one event with the keys that all have. Raises E-RUN-WRITE."""
+        said: dict[str, Any] = {
+            "v": VERSION,
+            "event": event,
+            "run": self.run,
+            "attempt": self.attempt,
+            "seq": self.lines,
+            "time": self._clock.stamp(),
+            "elapsed": round(self.elapsed, 6),
+            "step": step,
+            **numbers(keys),
+        }
+        line = json.dumps(said, allow_nan=False, ensure_ascii=False) + "\n"
+        try:
+            self._file.write(line.encode())
+        except OSError as refused:
+            raise _unwritable(self.path, refused) from refused
+        self.lines += 1
+        if self.listener is not None:
+            self.listener(said)
+        return said
+
+    def warn(self, found: Diagnostic, step: int, once: bool = True) -> None:
+        """A `warning` event: once a code, later ones are only counted."""
+        count = self.warnings.get(found.code, 0)
+        self.warnings[found.code] = count + 1
+        if count == 0 or not once:
+            self.write("warning", step, diagnostic={**diagnostic_json(found), "repeats": count + 1})
+
+    def sync(self) -> None:
+        """Make what was written durable."""
+        os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def numbers(value: Any) -> Any:
+    """Whole documents with every non-finite number as "nan", "inf" or "-inf"."""
+    if isinstance(value, Mapping):
+        return {name: numbers(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [numbers(item) for item in value]
+    return value if isinstance(value, str) else value_json(value)
+
+
+def _unwritable(path: Path, refused: OSError) -> Exception:
+    return problem("E-RUN-WRITE", f"{path.name} cannot be written: {refused.strerror}")
+
+
+def _lines(path: Path) -> int:
+    """Lines that are there; one that was cut short is ended, so that it stays alone."""
+    if not path.exists():
+        return 0
+    with open(path, "r+b") as file:
+        count, last = 0, b"\n"
+        while chunk := file.read(1 << 20):
+            count += chunk.count(b"\n")
+            last = chunk[-1:]
+        if last != b"\n":
+            file.write(b"\n")
+            count += 1
+    return count
+
+
+def read(path: Path) -> Iterator[Event]:
+    """Every event that can be read, in order; lines that do not parse are passed over."""
+    if not path.exists():
+        return
+    with open(path, "rb") as file:
+        for line in file:
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(event, dict) and "event" in event and "step" in event:
+                yield event
+
+
+def current(events: Iterator[Event]) -> list[Event]:
+    """What stands: at each `resume` the lines of earlier attempts past its step are dropped."""
+    kept: list[Event] = []
+    for event in events:
+        if event["event"] == "resume":
+            kept = [
+                e for e in kept if e["attempt"] >= event["attempt"] or e["step"] <= event["step"]
+            ]
+        kept.append(event)
+    return kept

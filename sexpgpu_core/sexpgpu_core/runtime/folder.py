@@ -1,0 +1,118 @@
+"""A run's folder: made once, locked while it runs, opened again by each later attempt."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..checkpoint.disk import Disk
+from ..checkpoint.folder import Checkpoints
+from ..diagnostics import Problem, problem
+from . import events, status
+from .clock import Clock
+from .machine import Machine
+
+
+class RunFolder:
+    """Owns the lock, the event log and the status file from `begin` or `reopen` to `close`."""
+
+    def __init__(
+        self,
+        path: Path,
+        lock: Lock,
+        machine: Machine,
+        attempt: int,
+        elapsed: float,
+        clock: Clock,
+        disk: Disk | None = None,
+        **facts: Any,
+    ) -> None:
+        self.path, self.attempt, self.clock, self._lock = path, attempt, clock, lock
+        self.machine = machine
+        self.checkpoints = Checkpoints(path / "checkpoints", disk)
+        self.events = events.EventLog(path / "events.jsonl", path.name, attempt, clock, elapsed)
+        self.status = status.StatusFile(path / "status.json", self.events, clock, **facts)
+
+    @property
+    def run(self) -> str:
+        """The slug."""
+        return self.path.name
+
+    def log(self, text: str) -> None:
+        """A line of log.txt, which people read when a run has gone."""
+        with open(self.path / "log.txt", "a", encoding="utf-8") as file:
+            file.write(f"{self.clock.stamp()} {text}\n")
+
+    def close(self) -> None:
+        """Write the last status durably and let go of the lock."""
+        with contextlib.suppress(Problem):  # a full disk: the caller has the document
+            self.status.close()
+        self.events.close()
+        self._lock.release()
+
+
+class Lock:
+    """run.lock: one process a run. The kernel lets go of it however the process ends."""
+
+    def __init__(self, path: Path, started: str) -> None:
+        self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 (closed by release)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._file.seek(0)
+            holder = _holder(self._file.read())
+            self._file.close()
+            raise problem(
+                "E-RUN-LOCKED",
+                f"process {holder.get('pid', '?')} on {holder.get('host', '?')} runs it since "
+                f"{holder.get('started', '?')}",
+                **holder,
+            ) from None
+        self._file.truncate(0)
+        told = {"host": socket.gethostname(), "pid": os.getpid(), "started": started}
+        self._file.write(json.dumps(told) + "\n")
+        self._file.flush()
+
+    def release(self) -> None:
+        self._file.close()
+
+
+def _holder(text: str) -> Mapping[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}
+
+
+def create(root: Path, name: str) -> Path:
+    """A new folder below the runs root: `name`, or `name-2`, `name-3` where it is taken."""
+    number = 1
+    while True:
+        path = root / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            number += 1
+            continue
+        except OSError as refused:
+            raise problem("E-RUN-WRITE", f"{path}: {refused.strerror}") from refused
+        for part in ("modules", "checkpoints", "artifacts", "control"):
+            (path / part).mkdir()
+        return path
+
+
+def put(path: Path, text: str) -> dict[str, Any]:
+    """Write a text durably; its size and hash as a manifest lists them (without the path)."""
+    data = text.encode()
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}

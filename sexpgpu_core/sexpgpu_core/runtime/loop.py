@@ -1,0 +1,343 @@
+"""The fixed loop: batch, step program, commit, then what falls due: log, passes, checkpoint.
+
+The same for every device, without callbacks into a user's code. What is decided depends on steps,
+never on what has arrived (45.40); only signals and a deadline are clocks, and they end a run.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..checkpoint.folder import Checkpoint
+from ..data.loader import Loader
+from ..data.prefetch import Prefetcher
+from ..device import Outcome
+from ..diagnostics import diagnostic
+from . import cadence, fault, saving
+from .control import Inbox
+from .evaluation import run_pass
+from .fault import Cause, Fault
+from .folder import RunFolder
+from .job import Job, StageFacts
+from .progress import Progress, evaluate
+from .reporting import Reporter
+from .resume import restore
+from .signals import Signals
+
+if TYPE_CHECKING:
+    from ..device import Pending, Session
+
+_UNKNOWN = Outcome(True)
+
+
+class Flying(NamedTuple):
+    """One launched step, and how far the run is once it is done."""
+
+    pending: Pending
+    fault: Fault
+    stage: str
+    after: Progress
+    epoch: float
+    waited: float
+
+
+class Loop:
+    """One attempt at a run. `in_flight`: launches at once, 2 where the verdict is sticky."""
+
+    def __init__(
+        self,
+        job: Job,
+        session: Session,
+        folder: RunFolder,
+        loaders: Mapping[str, Loader],
+        signals: Signals,
+        deadline: float | None = None,
+        explain: Callable[[Fault], Cause | None] | None = None,
+        in_flight: int = 1,
+    ) -> None:
+        self.job, self.session, self.folder, self.loaders = job, session, folder, loaders
+        self.signals = signals
+        self.explain = explain or (lambda found: None)
+        self.run = job.experiment.run
+        self.report = Reporter(job, folder)
+        self.progress = Progress(job.steps)  # of steps whose outcome is known
+        self.ahead = Progress(job.steps)  # of steps launched
+        self.saver = saving.Saver(job, session, folder)
+        self.test_reads = 0
+        self._deadline = folder.clock.monotonic() + deadline if deadline else None
+        self._guard, self._allowed = _guard(self.run.finite_guard)
+        # `(ctx :updates)` of the next step depends on this one's verdict where steps may be skipped
+        self._depth = 1 if self._guard == "skip" else max(1, in_flight)
+        self._flying: deque[Flying] = deque()
+        self._inbox = Inbox(folder.path / "control", folder.clock.monotonic)
+        self._data: Prefetcher | None = None
+        self._stage = ""
+        self._due: list[str] = []
+        self._requested = False
+        self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
+
+    # -- the loop
+
+    def begin(self, resume: Checkpoint | None) -> None:
+        """Persistent values, counts and what was due at the checkpoint."""
+        restore(self.session, self.job, resume)
+        if resume is not None:
+            rows = {key: stage.step.rows for key, stage in self.job.stages.items()}
+            self.progress.restore(resume.document, rows)
+            self.report.ledger.restore(resume.document, {})
+            self.saver.last = self.progress.step
+            self._due = [name.removeprefix("eval/") for name in resume.document.get("due", [])]
+        self.ahead = self.progress.copy()
+        self._enter(self._choose())
+        self.folder.status.state(
+            "running", stage=self._stage_facts.stage, **self.report.told(self.progress)
+        )
+        self.report.throughput.start(self.progress.step)
+        if resume is None:
+            self._fall_due(0)
+        elif self._due:
+            due, self._due = self._due, []
+            self._passes(due, self.progress.step)
+            self._save(self.progress.step)
+
+    def steps(self) -> str:
+        """Run until something ends it; what: steps, target, deadline, or a signal's name."""
+        while (reason := self._ended()) is None:
+            self._launch()
+            due = self._falls_due(self.ahead.step)
+            while self._flying and (due or len(self._flying) >= self._depth):
+                self._settle(self._flying.popleft())
+            if due:
+                self._fall_due(self.progress.step)
+            self.saver.collect()
+            self._requests()
+        self._drain()
+        return reason
+
+    def end(self, reason: str) -> None:
+        """The passes of the end, unless the run is to go on elsewhere; the last checkpoint."""
+        step = self.progress.step
+        if reason in ("deadline", "curriculum"):
+            self._fall_due(step, ending=True)
+        if self.saver.last != step:
+            self._save(step)
+        self.folder.status.state("checkpointing", **self.report.told(self.progress))
+        self.saver.collect(wait=True)
+
+    def close(self) -> None:
+        """End the threads. Nothing in flight is waited for but a checkpoint."""
+        if self._data is not None:
+            self._data.close()
+
+    def _ended(self) -> str | None:
+        if self.signals.reason is not None:
+            return self.signals.reason
+        if self.report.ledger.stopped:
+            return "target"
+        if self.ahead.step >= self.job.steps:
+            return "steps"
+        if self._deadline is not None and self.folder.clock.monotonic() >= self._deadline:
+            return "deadline"
+        return None
+
+    @property
+    def _stage_facts(self) -> StageFacts:
+        return self.job.stages[self._stage]
+
+    def _choose(self) -> str:
+        """The stage of the next step; `curriculum` will be asked here."""
+        trained = [key for key, stage in self.job.stages.items() if stage.stage == "train"]
+        return trained[0] if trained else next(iter(self.job.stages))
+
+    def _enter(self, key: str) -> None:
+        """Take up a stage where it was left; batches prefetched for another are dropped."""
+        if key == self._stage:
+            return
+        self.close()
+        self._stage = key
+        stage = self._stage_facts
+        number = self.ahead.batches.get(key, 0)
+        last = number + self.job.steps - self.ahead.step
+        fields = stage.step.fields
+        loader = self.loaders[stage.loader]
+        self._data = Prefetcher(loader, stage.stage, number, last, tuple(fields))
+        self.folder.events.write(
+            "stage",
+            self.ahead.step,
+            stage=stage.stage,
+            loader=stage.loader,
+            graph=stage.step.program,
+            batch={n: {"dtype": t.dtype, "shape": list(t.shape)} for n, t in fields.items()},
+        )
+
+    # -- a step
+
+    def _launch(self) -> None:
+        self._enter(self._choose())
+        stage, key = self._stage_facts, self._stage
+        assert self._data is not None
+        made, waited = self._data.take()
+        batch = {name: made[name] for name in stage.step.fields}
+        context = self.ahead.context(key, stage, self.loaders[stage.loader])
+        scalars = evaluate(stage.step.scalars, context)
+        pending = self.session.program(stage.step.program).launch(batch, scalars)
+        self.ahead.advance(key, stage)
+        after = self.ahead.copy()
+        epoch, inside = self.loaders[stage.loader].epoch(stage.stage, after.batches[key])
+        found = Fault("nonfinite", stage.step.program, after.step, batch, scalars, _UNKNOWN)
+        self._flying.append(Flying(pending, found, key, after, epoch + inside, waited))
+
+    def _settle(self, flying: Flying) -> None:
+        """Take a step's outcome: halt, skip or commit; log where it falls due."""
+        outcome = flying.pending.outcome()
+        if outcome.error is not None:
+            self._halt(flying.fault._replace(kind="index", outcome=outcome))
+        if not outcome.committed:
+            self._dropped(flying, outcome)
+        skipped, updates = self.progress.skipped, self.progress.updates
+        self.progress = flying.after
+        if not outcome.committed:
+            self.progress.skipped, self.progress.updates = skipped, updates
+            self.ahead.skip()
+        self.report.throughput.step(flying.waited)
+        step = self.progress.step
+        if cadence.due(step, self.run.log_every, (), False) or step == self.job.steps:
+            stage = self.job.stages[flying.stage]
+            self.report.step(stage, outcome, self.progress, flying.epoch)
+
+    def _drain(self) -> None:
+        while self._flying:
+            self._settle(self._flying.popleft())
+
+    def _dropped(self, flying: Flying, outcome: Outcome) -> None:
+        """The verdict was false: the end under :halt, counted under (:skip n)."""
+        found = flying.fault._replace(outcome=outcome)
+        skipped = self.progress.skipped + 1
+        if self._guard == "halt" or skipped > self._allowed:
+            self._halt(found)
+        self.progress.skipped = skipped
+        name, value = fault.watched(outcome)
+        self._guarded("skip", name, value, found.step, None)
+        told = f"step {found.step}: the {name} is {value}; {skipped} of {self._allowed} skipped"
+        self.folder.events.warn(diagnostic("W-GUARD-SKIP", told, step=found.step), found.step)
+
+    def _halt(self, found: Fault) -> None:
+        """Save what was before the step, with its batch, and end. Later launches do not count."""
+        self._flying.clear()
+        cause = self.explain(found)
+        if found.kind == "nonfinite":
+            name, value = fault.watched(found.outcome)
+            self._guarded("halt", name, value, self.progress.step, cause)
+        self.saver.halt(self._document([]), found.batch)
+        raise (fault.nonfinite if found.kind == "nonfinite" else fault.index)(found, cause)
+
+    def _guarded(self, action: str, name: str, value: float, step: int, cause: Any) -> None:
+        self.folder.events.write(
+            "guard",
+            step,
+            action=action,
+            value=value,
+            watched=name,
+            skipped=self.progress.skipped,
+            allowed=self._allowed,
+            cause=fault.cause_json(cause),
+        )
+
+    # -- what falls due
+
+    def _falls_due(self, step: int) -> bool:
+        """Whether the loop must know all outcomes up to `step` before it launches on."""
+        ending = step == self.job.steps
+        if self._requested or ending or self._checkpoint_due(step, ending):
+            return True
+        if any(self._pass_due(name, step, ending) for name in self.job.passes):
+            return True
+        stops = any(target["stop"] for target in self.report.ledger.targets)
+        return stops and cadence.due(step, self.run.log_every, (), ending)
+
+    def _pass_due(self, name: str, step: int, ending: bool) -> bool:
+        declared = self.job.experiment.passes[name]
+        return cadence.pass_due(step, declared.every, _at(declared.at), ending)
+
+    def _checkpoint_due(self, step: int, ending: bool) -> bool:
+        declared = self.run.checkpoint
+        return cadence.due(step, declared.every, _at(declared.at), ending)
+
+    def _fall_due(self, step: int, ending: bool | None = None) -> None:
+        """Passes, then a checkpoint. A pass may meet the target that makes this step the last."""
+        ending = step == self.job.steps if ending is None else ending
+        self._passes([name for name in self.job.passes if self._pass_due(name, step, ending)], step)
+        if self.report.ledger.stopped and not ending:
+            ending = True
+            self._passes([n for n in self.job.passes if self._pass_due(n, step, True)], step)
+        due = self._checkpoint_due(step, ending) or (ending and step > 0)
+        if due or self.report.improved or self._requested:
+            self._save(step)
+
+    def _save(self, step: int) -> None:
+        self.saver.save(self._document(self._due), self.report.improved)
+        self.report.improved = self._requested = False
+        self.report.throughput.pause()
+
+    def _passes(self, names: list[str], step: int) -> None:
+        left = [name for name in names if self._ran.get(name) != step]
+        for name in left:
+            if self.signals.reason is None and self._pass(name):
+                self._ran[name] = step
+            else:
+                self._due.append(f"eval/{name}")
+        if left:
+            self.report.throughput.pause()
+            self.folder.status.state("running", phase="train", **self.report.told(self.progress))
+
+    def _pass(self, name: str) -> bool:
+        """Run one; whether it came to its end."""
+        facts, clock = self.job.passes[name], self.folder.clock.monotonic
+        self.folder.status.state("evaluating", phase=name)
+        began = clock()
+        stage = self._stage_facts
+        context = self.progress.context(self._stage, stage, self.loaders[stage.loader])
+        stopped = lambda: self.signals.reason is not None
+        loader = self.loaders[facts.loader]
+        result = run_pass(self.session, facts, loader, context, stopped, self.explain)
+        if result is None:
+            return False
+        self.test_reads += facts.stage == "test"
+        self.report.passed(name, result, self.progress, clock() - began)
+        return True
+
+    def _requests(self) -> None:
+        for request in self._inbox.take():
+            if request["request"] == "stop":
+                self.signals.request("stop")
+            elif request["request"] == "checkpoint":
+                self._requested = True
+            else:
+                text, by = str(request.get("text", "")), str(request.get("by", "cli"))
+                self.folder.events.write("annotation", self.progress.step, text=text, by=by)
+
+    def _document(self, due: list[str]) -> dict[str, Any]:
+        return saving.document(
+            self.job,
+            self.folder,
+            self._stage,
+            self.progress,
+            self.report.ledger,
+            self.loaders,
+            self._allowed,
+            due,
+            self.folder.clock.stamp,
+        )
+
+
+def _guard(declared: Any) -> tuple[str, int]:
+    """`halt`, `skip` or `off`, and how many drops are allowed."""
+    if isinstance(declared, (tuple, list)):
+        return "skip", int(declared[1])
+    return str(declared or "halt").lstrip(":"), 0
+
+
+def _at(written: Any) -> tuple[int | str, ...]:
+    return tuple(at.lstrip(":") if isinstance(at, str) else at for at in written)

@@ -1,0 +1,94 @@
+"""Where a run runs, as its documents say it: device, numerics key, versions, host, git."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ..device import Device, DeviceFacts
+
+_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """`device`: name, kind, model, count, ranks, threads, memory_bytes; `numerics`: what bits
+    depend on (45.11)."""
+
+    device: Mapping[str, Any]
+    numerics: Mapping[str, str]
+    versions: Mapping[str, str]
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    host: str = field(default_factory=socket.gethostname)
+
+
+def machine(
+    device: Device,
+    facts: DeviceFacts,
+    *,
+    kind: str | None = None,
+    threads: int | None = None,
+    plugins: Mapping[str, str] | None = None,
+) -> Machine:
+    """What is said of a device that was probed. `threads`: those it was opened with."""
+    described: dict[str, Any] = {"name": device.name, "kind": kind or device.name}
+    model = processor()
+    if model:
+        described["model"] = model
+    described.update(count=1, ranks=1, threads=threads or facts.cores or 1)
+    described["memory_bytes"] = facts.memory
+    versions = {"python": platform.python_version(), **_installed(), **dict(facts.versions)}
+    return Machine(described, dict(device.numerics()), versions, dict(plugins or {}))
+
+
+def _installed() -> dict[str, str]:
+    found = {}
+    for name, distribution in (("sexpgpu", "sexpgpu-core"), ("numpy", "numpy")):
+        try:
+            found[name] = version(distribution)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def processor() -> str | None:
+    """The processor's model name, where the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or None
+
+
+def git(folder: Path) -> dict[str, Any] | None:
+    """Commit of the folder's work tree, and whether it was changed; None outside one."""
+    command = ["git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+    try:
+        told = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, timeout=5, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    lines = told.splitlines()
+    commits = [line.split()[-1] for line in lines if line.startswith("# branch.oid")]
+    if not commits or commits[0] == "(initial)":
+        return None
+    return {"commit": commits[0], "dirty": any(not line.startswith("#") for line in lines)}
+
+
+def environment() -> dict[str, str]:
+    """SEXPGPU_* variables, without those whose names say that they are secret."""
+    return {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith("SEXPGPU_") and not any(word in name for word in _SECRET)
+    }

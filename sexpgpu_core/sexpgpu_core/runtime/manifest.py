@@ -1,0 +1,148 @@
+"""manifest.json and what `open` repeats of it: everything a run is, decided before step 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..data.loader import Loader
+from ..diagnostics.places import shown_path
+from .job import Job, ProgramFacts
+from .machine import Machine, environment, git
+
+VERSION = 1
+_CHOICES = frozenset({"variant", "point", "steps", "seed"})
+
+
+def manifest(
+    job: Job,
+    run: str,
+    machine: Machine,
+    loaders: Mapping[str, Loader],
+    files: Sequence[Mapping[str, Any]],
+    modules: Sequence[Mapping[str, Any]],
+    created_at: str,
+    command: Sequence[str],
+    parent: Mapping[str, Any] | None = None,
+    sweep: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The document, by contracts/schemas/manifest.json."""
+    experiment = job.experiment
+    folder = Path(experiment.path).resolve().parent
+    return {
+        "version": VERSION,
+        "document": "manifest",
+        "run": run,
+        "created_at": created_at,
+        **_identity(job),
+        "file": shown_path(experiment.path),
+        "files": list(files),
+        "modules": list(modules),
+        "data": [loader.identity() for loader in loaders.values()],
+        "selection": selection(job),
+        "deterministic": experiment.run.deterministic,
+        "passes": {name: _pass(job, name) for name in job.passes},
+        "device": dict(machine.device),
+        "host": machine.host,
+        "versions": dict(machine.versions),
+        "plugins": dict(machine.plugins),
+        "git": git(folder),
+        "command": list(command),
+        "cwd": str(Path.cwd()),
+        "environment": environment(),
+        "parent": parent,
+        "sweep": sweep,
+        "numerics": dict(machine.numerics),
+    }
+
+
+def opening(job: Job, machine: Machine, parent: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Keys of the `open` event."""
+    flops = max((stage.flops for stage in job.stages.values()), default=0)
+    return {
+        "file": shown_path(job.experiment.path),
+        **_identity(job),
+        "selection": selection(job),
+        "device": dict(machine.device),
+        "parameters": parameters(job),
+        "flops_per_step": flops,
+        "versions": dict(machine.versions),
+        "parent": parent,
+        "series": series(job),
+    }
+
+
+def _identity(job: Job) -> dict[str, Any]:
+    return {
+        "experiment_id": job.experiment_id,
+        "ir_sha256": job.training_hash,
+        "evaluation_ids": dict(job.evaluation_ids),
+        "seed": job.experiment.run.seed,
+        "steps": job.steps,
+        "precision": job.experiment.run.precision.lstrip(":"),
+    }
+
+
+def selection(job: Job) -> dict[str, Any]:
+    """What was chosen, and every knob's value after choosing, as Lisp text."""
+    chosen = job.experiment.selection
+    return {
+        "variant": chosen.get("variant"),
+        "point": chosen.get("point"),
+        "set": {name: text for name, text in chosen.items() if name not in _CHOICES},
+        "values": {name: knob.text for name, knob in job.experiment.knobs.items()},
+    }
+
+
+def parameters(job: Job) -> int:
+    """Numbers that are trained or could be."""
+    types = job.persistent.types
+    return sum(types[name].size for name in types if name.startswith("parameter:"))
+
+
+def _pass(job: Job, name: str) -> dict[str, Any]:
+    facts, declared = job.passes[name], job.experiment.passes[name]
+    said: dict[str, Any] = {"loader": f"{facts.loader}:{facts.stage}", "batches": facts.batches}
+    if declared.every:
+        said["every"] = declared.every
+    if declared.at:
+        said["at"] = [str(at).lstrip(":") if isinstance(at, str) else at for at in declared.at]
+    return said
+
+
+def series(job: Job) -> dict[str, Any]:
+    """Every series the run reports: its kind, unit, reduction and direction where known."""
+    found: dict[str, Any] = {}
+    for stage in job.stages.values():
+        found[f"{stage.stage}/objective"] = {"kind": "metric", "reduce": "mean", "goal": "min"}
+        found.update(_metrics(stage.stage, stage.step))
+        found.update({name: {"kind": "counter"} for name in stage.counters})
+    for name, facts in job.passes.items():
+        program = facts.whole or facts.rest
+        if program is not None:
+            found.update(_metrics(name, program))
+    for name, goal in goals(job).items():
+        if name in found:
+            found[name]["goal"] = goal
+    return found
+
+
+def _metrics(prefix: str, program: ProgramFacts) -> dict[str, Any]:
+    return {
+        f"{prefix}/{spec.name}": {
+            "kind": "metric",
+            "reduce": spec.kind,
+            **({"unit": spec.unit} if spec.unit else {}),
+        }
+        for spec in program.metrics
+    }
+
+
+def goals(job: Job) -> dict[str, str]:
+    """Series whose direction the file says -> min or max."""
+    found = {t.series: "min" if t.goal == "below" else "max" for t in job.experiment.targets}
+    best = job.experiment.run.checkpoint.best
+    if best is not None:
+        found[best[0]] = best[1].lstrip(":")
+    return found

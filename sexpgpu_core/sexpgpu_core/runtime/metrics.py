@@ -1,0 +1,63 @@
+"""Results of programs to reported numbers: sums and weights added in f64, finished once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .job import MetricSpec
+
+_COMBINE = {"max": max, "min": min}
+
+
+def scalar(value: Any) -> float:
+    """A result of one element as a Python float, exactly."""
+    return float(value.item()) if hasattr(value, "item") else float(value)
+
+
+class Accumulator:
+    """One program's metrics over the batches of a pass, or over one step."""
+
+    def __init__(self, specs: Iterable[MetricSpec]) -> None:
+        self._specs = tuple(specs)
+        self._sums: dict[str, float] = {}
+        self._weights: dict[str, float] = {}
+
+    def add(self, results: Mapping[str, Any]) -> None:
+        """One batch's results: `metric:NAME:sum` and `:weight`, or `metric:NAME:value`."""
+        for spec in self._specs:
+            if spec.kind in _COMBINE:
+                self._combine(spec, scalar(results[f"metric:{spec.name}:value"]))
+            else:
+                self._add(spec.name, results)
+
+    def _combine(self, spec: MetricSpec, value: float) -> None:
+        before = self._sums.get(spec.name, value)
+        # max and min of Python would drop a NaN that comes second
+        unknown = math.isnan(value) or math.isnan(before)
+        self._sums[spec.name] = math.nan if unknown else _COMBINE[spec.kind](before, value)
+
+    def _add(self, name: str, results: Mapping[str, Any]) -> None:
+        key = f"metric:{name}:sum"
+        value = results[key] if key in results else results[f"metric:{name}:value"]
+        weight = results.get(f"metric:{name}:weight")
+        self._sums[name] = self._sums.get(name, 0.0) + scalar(value)
+        if weight is not None:
+            self._weights[name] = self._weights.get(name, 0.0) + scalar(weight)
+
+    def values(self) -> dict[str, float]:
+        """What is reported, by name as written. A mean over no weight at all is NaN."""
+        return {spec.name: self._value(spec) for spec in self._specs if spec.name in self._sums}
+
+    def _value(self, spec: MetricSpec) -> float:
+        value = self._sums[spec.name]
+        if spec.kind == "mean" and spec.name in self._weights:
+            weight = self._weights[spec.name]
+            value = value / weight if weight else math.nan
+        if spec.finish is None:
+            return value
+        try:
+            return float(spec.finish(value))
+        except (ArithmeticError, ValueError):
+            return math.nan

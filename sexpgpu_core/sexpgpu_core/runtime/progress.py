@@ -1,0 +1,93 @@
+"""How far a run is: counts that `(ctx ...)` and checkpoints are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..data.loader import Loader
+from ..diagnostics import problem
+from ..ir import scalars
+from .job import StageFacts
+
+
+@dataclass(slots=True)
+class Progress:
+    """`step`: steps done, skipped ones too. `batches`: drawn from each LOADER:STAGE so far."""
+
+    steps: int
+    step: int = 0
+    updates: int = 0
+    skipped: int = 0
+    examples: int = 0
+    batches: dict[str, int] = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
+
+    def advance(self, key: str, stage: StageFacts) -> None:
+        """One more step of a stage, committed."""
+        self.step += 1
+        self.updates += 1
+        self.examples += stage.step.rows
+        self.batches[key] = self.batches.get(key, 0) + 1
+        for name, amount in stage.counters.items():
+            self.counters[name] = self.counters.get(name, 0) + amount
+
+    def skip(self) -> None:
+        """The last step did not commit after all."""
+        self.updates -= 1
+        self.skipped += 1
+
+    def copy(self) -> Progress:
+        return Progress(
+            self.steps,
+            self.step,
+            self.updates,
+            self.skipped,
+            self.examples,
+            dict(self.batches),
+            dict(self.counters),
+        )
+
+    def context(self, key: str, stage: StageFacts, loader: Loader) -> dict[str, float]:
+        """What `(ctx ...)` says before the next step (contracts/ctx.md)."""
+        number = self.batches.get(key, 0)
+        epoch, inside = loader.epoch(stage.stage, number)
+        declared = loader.declaration.stages[stage.stage].steps
+        return {
+            "step": self.step,
+            "updates": self.updates,
+            "progress": self.step / self.steps if self.steps else 0.0,
+            "stage-step": number,
+            "stage-progress": number / declared if declared else 0.0,
+            "epoch": epoch,
+            "epoch-progress": inside,
+            "examples": self.examples,
+            **dict.fromkeys(stage.counters, 0),
+            **self.counters,
+        }
+
+    def restore(self, document: Mapping[str, Any], rows: Mapping[str, int]) -> None:
+        """Go on from a checkpoint. `rows`: of a batch of each stage; positions count examples."""
+        self.step = int(document["step"])
+        self.skipped = int(document["guard"]["skipped"])
+        self.updates = int(document.get("updates", self.step - self.skipped))
+        self.counters = {name: int(value) for name, value in document["counters"].items()}
+        positions = {key: int(entry["position"]) for key, entry in document["loaders"].items()}
+        self.examples = sum(positions.values())
+        self.batches = {key: at // rows[key] for key, at in positions.items() if key in rows}
+
+
+def evaluate(trees: Mapping[str, Any], context: Mapping[str, float]) -> dict[str, float]:
+    """A program's step scalars by canonical text. Raises E-SCHEDULE where one has no value."""
+    values = {}
+    for text, tree in trees.items():
+        try:
+            values[text] = scalars.evaluate(tree, context)
+        except (ArithmeticError, ValueError, KeyError) as wrong:
+            raise problem(
+                "E-SCHEDULE",
+                f"{text} has no value at step {context['step']}: {wrong}",
+                step=context["step"],
+            ) from wrong
+    return values

@@ -1,0 +1,169 @@
+"""Checkpoints of a run: when one is begun, what it says, how its end is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..checkpoint.folder import Saved
+from ..checkpoint.writer import Writer, Written
+from ..data.loader import Loader
+from .events import numbers
+from .folder import RunFolder
+from .job import Job
+from .ledger import Ledger
+from .progress import Progress
+
+if TYPE_CHECKING:
+    from ..device import Session
+
+VERSION = 1
+
+
+class Saver:
+    """Saves beside the steps. A failed write is told at the next `collect`."""
+
+    def __init__(self, job: Job, session: Session, folder: RunFolder) -> None:
+        self._job, self._session, self._folder = job, session, folder
+        self._clock = folder.clock.monotonic
+        self._writer = Writer(self._clock)
+        self.last: int | None = None  # step of the last one begun
+
+    def save(self, document: Mapping[str, Any], best: bool) -> None:
+        """Take a snapshot and begin to write it; waits for a write that is in flight."""
+        declared = self._job.experiment.run.checkpoint
+        names = list(self._job.persistent.types)
+        began = self._clock()
+        self._writer.wait()
+        snapshot = self._session.snapshot(names)
+        stall = self._clock() - began
+        step = int(document["step"])
+        checkpoints, events = self._folder.checkpoints, self._folder.events
+
+        def work() -> tuple[Saved, list[str]]:
+            saved = checkpoints.save(
+                step, names, snapshot.array, document, before_rename=events.sync
+            )
+            series = declared.best[0] if declared.best else None
+            return saved, checkpoints.prune(declared.keep, series)
+
+        self.last = step
+        self._writer.start(step, work, snapshot.release, stall, best)
+        if not declared.staging:
+            self._writer.wait()
+
+    def halt(self, document: Mapping[str, Any], batch: Mapping[str, Any]) -> Saved:
+        """`halt-STEP`: the state of before the bad step, and its batch. Returns when durable."""
+        self._writer.wait()
+        snapshot = self._session.snapshot(list(self._job.persistent.types))
+        try:
+            return self._folder.checkpoints.save(
+                int(document["step"]),
+                list(self._job.persistent.types),
+                snapshot.array,
+                document,
+                before_rename=self._folder.events.sync,
+                prefix="halt",
+                batch=batch,
+            )
+        finally:
+            snapshot.release()
+
+    def collect(self, wait: bool = False) -> None:
+        """Tell what ended. A write that failed is a warning while an older one is whole.
+
+        Raises E-CHECKPOINT-DISK where there is none.
+        """
+        if wait:
+            self._writer.wait()
+        for written in self._writer.collect():
+            if written.saved is not None:
+                self._tell(written, written.saved)
+            elif written.error is not None:
+                self._failed(written)
+
+    def _failed(self, written: Written) -> None:
+        assert written.error is not None
+        if written.error.diagnostic.facts.get("older") is None:
+            raise written.error
+        self._folder.events.warn(written.error.diagnostic, written.step, once=False)
+        self._folder.log(str(written.error))
+
+    def _tell(self, written: Written, saved: Saved) -> None:
+        path = f"checkpoints/{saved.name}"
+        self._folder.events.write(
+            "checkpoint",
+            written.step,
+            path=path,
+            bytes=saved.bytes,
+            duration_s=round(written.duration, 6),
+            stall_s=round(written.stall, 6),
+            best=written.best,
+            removed=[f"checkpoints/{name}" for name in written.removed],
+            verified=None,
+        )
+        point = savepoint(saved)
+        self._folder.status.set(
+            checkpoint=point, **({"best_checkpoint": point} if written.best else {})
+        )
+
+
+def savepoint(saved: Saved) -> dict[str, Any]:
+    """How status.json names a checkpoint."""
+    return {
+        "step": saved.step,
+        "path": f"checkpoints/{saved.name}",
+        "time": saved.document["time"],
+        "bytes": saved.bytes,
+        "verified": None,
+    }
+
+
+def document(
+    job: Job,
+    folder: RunFolder,
+    stage: str,
+    progress: Progress,
+    ledger: Ledger,
+    loaders: Mapping[str, Loader],
+    allowed: int,
+    due: list[str],
+    now: Callable[[], str],
+) -> dict[str, Any]:
+    """checkpoint.json but for the files, by contracts/schemas/checkpoint.json."""
+    machine, seed = folder.machine, job.experiment.run.seed
+    said = {
+        "version": VERSION,
+        "document": "checkpoint",
+        "run": folder.run,
+        "attempt": folder.attempt,
+        "step": progress.step,
+        "time": now(),
+        "elapsed": round(folder.events.elapsed, 6),
+        "experiment_id": job.experiment_id,
+        "ir_sha256": job.training_hash,
+        "seed": seed,
+        "stage": {"name": job.stages[stage].stage, "step": progress.batches.get(stage, 0)},
+        "counters": dict(progress.counters),
+        "loaders": {
+            key: _position(job, key, number, loaders) for key, number in progress.batches.items()
+        },
+        "rng": {"seed": seed, "step": progress.step},
+        "loss_scale": 1.0,
+        "guard": {"skipped": progress.skipped, "allowed": allowed},
+        "targets": ledger.targets,
+        "best": ledger.best,
+        "metrics": {name: value for name, (value, _) in ledger.last.items()},
+        "device": dict(machine.device),
+        "versions": dict(machine.versions),
+        "updates": progress.updates,
+        "numerics": dict(machine.numerics),
+        "due": list(due),
+    }
+    return dict(numbers(said))
+
+
+def _position(job: Job, key: str, number: int, loaders: Mapping[str, Loader]) -> dict[str, Any]:
+    facts = job.stages[key]
+    epoch, _ = loaders[facts.loader].epoch(facts.stage, number)
+    return {"stage": facts.stage, "position": number * facts.step.rows, "epoch": epoch}

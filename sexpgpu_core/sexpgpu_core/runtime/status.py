@@ -1,0 +1,169 @@
+"""status.json: the one file to poll, replaced whole, with a heartbeat from a thread every 2 s."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import problem
+from .clock import Clock, seconds_of, stamp
+from .events import EventLog, numbers
+
+VERSION = 1
+FINAL = frozenset({"finished", "failed", "stopped", "preempted"})
+HEARTBEAT = 2.0
+LOST_AFTER = 60.0
+
+
+class StatusFile:
+    """Owns one thread from `start` to `close`. `set` is cheap; `write` replaces the file now."""
+
+    def __init__(self, path: Path, events: EventLog, clock: Clock, **facts: Any) -> None:
+        self.path, self._events, self._clock = path, events, clock
+        self._lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._facts: dict[str, Any] = {
+            "run": events.run,
+            "attempt": events.attempt,
+            "state": "compiling",
+            "stage": None,
+            "step": 0,
+            "steps": None,
+            "progress": 0.0,
+            "eta": None,
+            "started_at": clock.stamp(),
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "metrics": {},
+            "best": {},
+            "targets": [],
+            "counters": {},
+            "checkpoint": None,
+            "error": None,
+            "exit": None,
+            "summary": None,
+            "advanced": clock.stamp(),
+            **process_identity(os.getpid()),
+            **facts,
+        }
+
+    def set(self, **facts: Any) -> None:
+        """Change what the next write says, and note that something moved."""
+        with self._lock:
+            self._facts.update(facts, advanced=self._clock.stamp())
+
+    def state(self, state: str, **facts: Any) -> None:
+        """Enter a state, written at once."""
+        self.set(state=state, **facts)
+        self.write()
+
+    def document(self) -> dict[str, Any]:
+        """The whole document as of now."""
+        with self._lock:
+            facts = dict(self._facts)
+        found = {
+            "version": VERSION,
+            "document": "status",
+            **facts,
+            "elapsed": round(self._events.elapsed, 3),
+            "heartbeat": self._clock.stamp(),
+            "warnings": dict(self._events.warnings),
+            "events": self._events.lines,
+        }
+        return dict(numbers(found))
+
+    def write(self, sync: bool = False) -> None:
+        """Replace the file; `sync` makes it durable. Raises E-RUN-WRITE."""
+        scratch = self.path.with_name(f".{self.path.name}-{os.getpid()}")
+        with self._write_lock:
+            text = json.dumps(self.document(), allow_nan=False, indent=1) + "\n"
+            try:
+                with open(scratch, "w", encoding="utf-8") as file:
+                    file.write(text)
+                    if sync:
+                        file.flush()
+                        os.fsync(file.fileno())
+                os.replace(scratch, self.path)
+            except OSError as refused:
+                told = f"{self.path.name} cannot be written: {refused.strerror}"
+                raise problem("E-RUN-WRITE", told) from refused
+
+    def start(self) -> None:
+        """Write now and every 2 s until `close`."""
+        self.write()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        self._thread.start()
+
+    def _beat(self) -> None:
+        while not self._stop.wait(HEARTBEAT):
+            # a full disk may empty again: the next beat tries anew, and events tell the user
+            with contextlib.suppress(Exception):
+                self.write()
+
+    def close(self) -> None:
+        """End the thread and write the last document durably."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.write(sync=True)
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """A run's status, or None where there is none yet."""
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def alive(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
+    """Whether the run's process lives: looked up on this host, else by a heartbeat of 60 s."""
+    if status["state"] in FINAL:
+        return False
+    if status["host"] == socket.gethostname():
+        there = process_identity(int(status["pid"]))
+        known = ("pid_started_at", "boot_id")
+        same = all(status.get(key, there.get(key)) == there.get(key) for key in known)
+        return _exists(int(status["pid"])) and same
+    age = (clock or Clock()).now() - seconds_of(status["heartbeat"])
+    return age < LOST_AFTER
+
+
+def lost(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
+    """Derived, never written: the file says it runs and its process is gone."""
+    return status["state"] not in FINAL and not alive(status, clock)
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def process_identity(pid: int) -> dict[str, str]:
+    """What tells a process from a later one of the same number; empty where no /proc is."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        boot = next(
+            int(line.split()[1])
+            for line in Path("/proc/stat").read_text().splitlines()
+            if line.startswith("btime")
+        )
+        started = boot + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except (OSError, StopIteration, ValueError, IndexError):
+        return {}
+    return {"pid_started_at": stamp(started), "boot_id": boot_id}
