@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Any, NoReturn
@@ -13,7 +14,9 @@ from .invocation import Invocation, wants_color
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code."""
-    sys.exit(run(sys.argv[1:] if argv is None else argv))
+    code = run(sys.argv[1:] if argv is None else argv)
+    gc.freeze()  # or the interpreter's end would walk through all that a graph is made of
+    sys.exit(code)
 
 
 def run(argv: list[str]) -> int:
