@@ -18,7 +18,7 @@ ROWS = [
         "x moved left by count bits, right by -count where it is negative; arithmetic if signed.",
         "zero",
         _EXACT,
-        signature="operands x count",
+        signature="I, operands x count, broadcast",
     ),
     element("popcount", integers_1, "Number of bits that are 1.", "zero", _EXACT),
 ]

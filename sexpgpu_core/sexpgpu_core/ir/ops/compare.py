@@ -58,27 +58,29 @@ def _where(b: Builder, node: Node, g: Value) -> Cotangents:
     )
 
 
+_ANY = "A to B, broadcast; integers of unlike dtype by value"
+_ORDER = "N to B, broadcast; integers of unlike dtype by value"
 _predicate = rule(want_float, 1, "bool")
 
 ROWS = [
-    element("equal", _infer_equal, "x = y.", "zero", commutative=True),
-    element("not-equal", _infer_equal, "x /= y.", "zero", commutative=True),
-    element("less", _infer_order, "x < y.", "zero"),
-    element("less-equal", _infer_order, "x <= y.", "zero"),
-    element("greater", _infer_order, "x > y.", "zero"),
-    element("greater-equal", _infer_order, "x >= y.", "zero"),
+    element("equal", _infer_equal, "x = y.", "zero", commutative=True, signature=_ANY),
+    element("not-equal", _infer_equal, "x /= y.", "zero", commutative=True, signature=_ANY),
+    element("less", _infer_order, "x < y.", "zero", signature=_ORDER),
+    element("less-equal", _infer_order, "x <= y.", "zero", signature=_ORDER),
+    element("greater", _infer_order, "x > y.", "zero", signature=_ORDER),
+    element("greater-equal", _infer_order, "x >= y.", "zero", signature=_ORDER),
     element("logical-and", bools_2, "Both.", "zero", _EXACT, commutative=True),
     element("logical-or", bools_2, "Either.", "zero", _EXACT, commutative=True),
     element("logical-xor", bools_2, "One of the two.", "zero", _EXACT, commutative=True),
     element("logical-not", bools_1, "Not.", "zero", _EXACT),
-    element("is-nan", _predicate, "Not a number.", "zero"),
-    element("is-inf", _predicate, "Infinite, of either sign.", "zero"),
-    element("is-finite", _predicate, "Neither NaN nor infinite.", "zero"),
+    element("is-nan", _predicate, "Not a number.", "zero", signature="F to B"),
+    element("is-inf", _predicate, "Infinite, of either sign.", "zero", signature="F to B"),
+    element("is-finite", _predicate, "Neither NaN nor infinite.", "zero", signature="F to B"),
     element(
         "where",
         _infer_where,
         "x where the test holds, else y; the side not taken has gradient 0.",
         _where,
-        signature="operands test (bool) x y",
+        signature="Operands test (B), x and y (A, one dtype), broadcast",
     ),
 ]

@@ -60,6 +60,18 @@ floats_1, floats_2 = (rule(want_float, n) for n in (1, 2))
 bools_1, bools_2 = (rule(want_bool, n) for n in (1, 2))
 integers_1, integers_2 = (rule(want_integer, n) for n in (1, 2))
 
+_SIGNATURES = {
+    numbers_1: "N, shape of x",
+    numbers_2: "N, operands broadcast",
+    numbers_3: "N, operands broadcast",
+    floats_1: "F, shape of x",
+    floats_2: "F, operands broadcast",
+    bools_1: "B, shape of x",
+    bools_2: "B, operands broadcast",
+    integers_1: "I, shape of x",
+    integers_2: "I, operands broadcast",
+}
+
 
 def unary(rule_of_x: UnaryGradient) -> Gradient:
     """The gradient of an operation of one operand."""
@@ -94,7 +106,7 @@ def element(
 ) -> Op:
     """An elementwise operation, whose scalar operation has the same name."""
     says = gradient if isinstance(gradient, str) else "yes"
-    doc = f"{summary}\n\n{signature or 'operands broadcast'}. Gradient: {says}. ({name} x ...)"
+    doc = f"{summary} {signature or _SIGNATURES[infer]}. Gradient: {says}."
     return Op(
         name,
         "elementwise",

@@ -190,7 +190,7 @@ ROWS = [
     element(
         "mod",
         numbers_2,
-        "x - y floor(x / y): sign of y. Gradient to x only.",
+        "x - y floor(x / y): sign of y. Gradient to x only; an integer y of 0 gives 0.",
         nary(lambda b, g, n: g),
     ),
     element(
@@ -204,7 +204,7 @@ ROWS = [
         numbers_3,
         "x limited to [low, high]: minimum(maximum(x, low), high); slope 0 outside.",
         nary(_inside, _clip_side("less", 1), _clip_side("greater", 2)),
-        signature="operands x low high",
+        signature="N, operands x low high, broadcast",
     ),
     element(
         "fma",
@@ -232,7 +232,7 @@ ROWS = [
         _cast_gradient,
         Precision.EXACT,
         raw=True,
-        signature="attribute dtype",
+        signature="Attribute dtype, shape of x",
     ),
     element(
         "bitcast",
@@ -241,6 +241,6 @@ ROWS = [
         "zero",
         Precision.EXACT,
         raw=True,
-        signature="attribute dtype",
+        signature="Attribute dtype, shape of x",
     ),
 ]

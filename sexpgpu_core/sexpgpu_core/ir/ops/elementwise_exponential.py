@@ -72,10 +72,14 @@ _SAYS = {
 _FULL = {"exp", "exp2", "expm1", "log", "log2", "log1p"}
 
 
+def _angle(name: str) -> str:
+    return f"The {name} of x{'' if name.endswith('h') else ', in radians'}."
+
+
 def _row(name: str) -> Op:
     precision = Precision.FULL if name in _FULL else Precision.FOLLOW
-    says = _SAYS.get(name, f"The {name} of x, in radians where it is an angle.")
-    return element(name, floats_1, says, unary(SLOPES[name]), precision, signature="F, shape of x")
+    says = _SAYS.get(name, _angle(name))
+    return element(name, floats_1, says, unary(SLOPES[name]), precision)
 
 
 ROWS = [_row(name) for name in SLOPES]

@@ -8,7 +8,6 @@ from ...diagnostics import problem
 from ..graph import Node, Value
 from ..operation import Attributes, Fusion, Precision
 from ..types import DTYPES, Type
-from .elementwise import same_axes
 from .op import Cotangents, Infer, Op, Types, move_cost
 from .shapes import argument, check_axis, check_count, size, unbroadcast, want_number, wanted
 
@@ -70,8 +69,16 @@ def _through(name: str, infer: Infer, doc: str, gradient) -> Op:  # type: ignore
         doc,
         gradient,
         cost=move_cost,
-        depends=same_axes,
+        depends=_same_axes,
         raw=True,
+    )
+
+
+def _same_axes(
+    operands: Types, results: Types, attributes: Attributes
+) -> tuple[tuple[int, int, int, str], ...]:
+    return tuple(
+        (a, k, a, "same") for k, t in enumerate(operands) if t == results[0] for a in range(t.rank)
     )
 
 

@@ -9,6 +9,7 @@ from ...diagnostics import problem
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Dependence, Fusion, Precision
 from ..types import Type
+from .examples import EXAMPLES
 
 if TYPE_CHECKING:
     from ..builder import Builder
@@ -146,10 +147,11 @@ class Op:
 
 
 def table(*groups: list[Op]) -> dict[str, Op]:
-    """Operations by name; a name that stands twice is a bug."""
+    """Operations by name, each with its example in its doc; a name that stands twice is a bug."""
     found: dict[str, Op] = {}
     for group in groups:
         for op in group:
             assert op.name not in found, op.name
+            op.doc += f"\n\nExample: {EXAMPLES[op.name]}"
             found[op.name] = op
     return found
