@@ -96,7 +96,7 @@ class Prepared:
             id = self.next_id
             self.next_id += 1
             self._place(inner, inside, id)
-        for i, name in enumerate(node.get("results")):
+        for i, (name, _, _) in enumerate(node.get("results")):
             value = body.results[name]
             went[key, i] = inside[value.node.id, value.result]
 

@@ -31,15 +31,14 @@ def inline(
         if instead is not None:
             went[node.id, 0] = instead
             continue
-        copy = _copy(node, b, went, row_offset)
-        for i in range(len(node.types)):
-            went[node.id, i] = Value(copy, i)
-        if node.id in graph.origins:
-            b.graph.origins.setdefault(copy.id, graph.origins[node.id])
+        for i, value in enumerate(_copy(node, b, went, row_offset)):
+            went[node.id, i] = value
+            if node.id in graph.origins:
+                b.graph.origins.setdefault(value.node.id, graph.origins[node.id])
     return went
 
 
-def _copy(node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int) -> Node:
+def _copy(node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int) -> tuple[Value, ...]:
     attributes = dict(node.attributes)
     if (
         row_offset
@@ -49,7 +48,9 @@ def _copy(node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_off
         attributes["row-offset"] = attributes.get("row-offset", 0) + row_offset
     b.policy, b.copy = node.policy, node.copy
     operands = tuple(went[v.node.id, v.result] for v in node.operands)
-    return b.node(node.operation, operands, attributes)
+    if len(node.types) == 1:
+        return (b(node.operation, *operands, **attributes),)
+    return b.several(node.operation, *operands, **attributes)
 
 
 def unroll(graph: Graph, b: Builder, blocks: int) -> list[dict[str, Value]]:

@@ -1,0 +1,97 @@
+"""What an experiment is, as hashes: equal training, equal evaluation (45.22, 65 A10)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import __version__
+from ..experiment.declarations import Experiment, PassDeclaration
+from ..ir import Operations
+from ..ir.hash import graph_hash
+from ..ir.scalars import text
+from ..staging.traced import Optimization, Traced
+
+IR_VERSION = "1"
+
+
+def digest(*parts: Any) -> str:
+    """SHA-256 over the printed parts; each is a text, a number, None or a tuple of such."""
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+def training_roots(traced: Traced) -> list[str]:
+    """Results that training depends on: losses and proposals, not metrics."""
+    return [name for name in traced.graph.results if not name.startswith("metric:")]
+
+
+def training_hash(
+    experiment: Experiment,
+    stages: Mapping[str, tuple[Traced, Optimization]],
+    data: Mapping[str, str],
+    operations: Operations,
+    steps: int,
+) -> str:
+    """Hash of all that training is: graphs as traced, updates, precision, seed, steps, data."""
+    run = experiment.run
+    parts = [
+        (key, _stage(traced, optimization, operations), data[key], _reading(experiment, key))
+        for key, (traced, optimization) in stages.items()
+    ]
+    guard = run.finite_guard
+    return digest(
+        IR_VERSION, tuple(parts), run.seed, steps, run.precision, run.microbatches, guard
+    )
+
+
+def _stage(traced: Traced, optimization: Optimization, operations: Operations) -> tuple[Any, ...]:
+    bodies = {id(u.body): graph_hash(u.body, operations) for u in optimization.updates.values()}
+    updates = tuple(
+        (path, bodies[id(update.body)], tuple((s.name, s.init) for s in update.states))
+        for path, update in sorted(optimization.updates.items())
+    )
+    parameters = tuple(
+        (p.path, p.type.dtype, p.type.shape, repr(p.init)) for p in traced.parameters.values()
+    )
+    frozen = tuple(sorted(p for g in optimization.groups if g.frozen for p in g.paths))
+    options = tuple(
+        None if tree is None else text(tree)
+        for tree in (optimization.clip_norm, optimization.clip_value, optimization.ema)
+    )
+    graph = graph_hash(traced.graph, operations, training_roots(traced))
+    return graph, parameters, updates, frozen, options
+
+
+def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:
+    """How a stage is read: what decides the order and the rows of its batches."""
+    loader, stage = key.split(":")
+    declared = experiment.loaders[loader].stages[stage]
+    of = experiment.loaders[loader]
+    windows = declared.windows or of.windows
+    return (
+        declared.split,
+        declared.order or "shuffled",
+        declared.batch or of.batch,
+        tuple(windows) if windows else None,
+        repr(of.split_by),
+        declared.microbatches,
+    )
+
+
+def experiment_id(training: str, experiment: Experiment) -> str:
+    """Twelve hex digits: training and determinism, without selection, passes or device."""
+    return digest(training, experiment.run.deterministic)[:12]
+
+
+def evaluation_id(
+    graph: str, declared: PassDeclaration, data: str, reading: Iterable[Any]
+) -> str:
+    """Twelve hex digits of a pass: its graph, data, cadence and weights."""
+    cadence = (declared.every, declared.at, declared.batches, repr(declared.weights))
+    return digest(graph, data, tuple(reading), cadence)[:12]
+
+
+def compiler_version() -> str:
+    """Part of every cache key: what the same graph compiles to may change with it."""
+    return f"{__version__}/{IR_VERSION}"

@@ -1,0 +1,173 @@
+"""A traced stage and its optimizer to the step graph: blocks, backward, verdict, clip, updates.
+
+Results: `next:KIND:NAME` for every persistent value that changes, `verdict`, `loss` (and
+`loss:NAME`), `norm`, and the metrics' sums. Nothing persistent changes where `verdict` is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from ..autodiff import GradientBuilder, differentiate
+from ..ir import Builder, Graph, Operations, Value
+from ..ir.hash import graph_hash
+from ..staging.traced import Optimization, Traced
+from .blocks import inline, unroll
+from .updates import average, clip_value, combine_states, groups_due, scalar, update_parameter
+from .verdict import clip_scale, finite, gradient_norm
+
+Unreached = Callable[[list[str]], None]
+"""Told the trainable parameters that no gradient reaches; raises Problems."""
+
+
+def build_step(
+    traced: Traced,
+    optimization: Optimization,
+    operations: Operations,
+    *,
+    microbatches: int = 1,
+    guard: bool = True,
+    unreached: Unreached | None = None,
+) -> Graph:
+    """The graph of one training step. Microbatches are unrolled: each block is a copy."""
+    due = groups_due(optimization)
+    blocks, b = _blocks(traced, operations, microbatches)
+    losses = _losses(b, traced, blocks)
+    gradients = _gradients(b, traced, optimization, operations, losses, list(due))
+    missing = [path for path in due if path not in gradients]
+    if missing and unreached is not None:
+        unreached(missing)
+    results: dict[str, Value] = {}
+    _metrics(b, blocks, results)
+    _commit(b, traced, optimization, operations, blocks, losses, gradients, guard, results)
+    b.graph.results = results
+    return b.graph
+
+
+def _blocks(
+    traced: Traced, operations: Operations, microbatches: int
+) -> tuple[list[Mapping[str, Value]], GradientBuilder]:
+    """Results of each block, all in one graph that the builder goes on with.
+
+    The traced graph is copied through the local rules and stays as written, for its hash.
+    """
+    b = GradientBuilder(operations, Graph())
+    if microbatches > 1:
+        return list(unroll(traced.graph, b, microbatches)), b
+    went = inline(traced.graph, b, lambda node: None)
+    b.policy, b.copy = "", 0
+    return [{name: went[v.node.id, v.result] for name, v in traced.graph.results.items()}], b
+
+
+def _losses(b: Builder, traced: Traced, blocks: list[Mapping[str, Value]]) -> dict[str, Value]:
+    """Each loss: the mean over blocks (an affine combination of batch means, 45.4)."""
+    found = {}
+    for name in traced.losses:
+        total = blocks[0][name]
+        for block in blocks[1:]:
+            total = b("add", total, block[name])
+        if len(blocks) > 1:
+            total = b("multiply", total, b.constant(1.0 / len(blocks), total.dtype))
+        found[name] = total
+    return found
+
+
+def _gradients(
+    b: GradientBuilder,
+    traced: Traced,
+    optimization: Optimization,
+    operations: Operations,
+    losses: Mapping[str, Value],
+    paths: list[str],
+) -> dict[str, Value]:
+    """The gradient of its group's loss for every parameter that it reaches."""
+    inputs = {n.get("name"): Value(n) for n in b.graph.inputs() if n.get("kind") == "parameter"}
+    found: dict[str, Value] = {}
+    for name, loss in losses.items():
+        wanted = {
+            path: inputs[path]
+            for path in paths
+            if path in inputs and _loss_of(optimization, path) in (None, name)
+        }
+        for path, g in differentiate(b.graph, operations, loss, wanted, builder=b).items():
+            if g is not None:
+                found[path] = g
+    return {path: found[path] for path in paths if path in found}
+
+
+def _loss_of(optimization: Optimization, path: str) -> str | None:
+    loss = optimization.groups[optimization.group_of[path]].loss
+    return None if loss is None else f"loss:{loss}"
+
+
+def _metrics(b: Builder, blocks: list[Mapping[str, Value]], results: dict[str, Value]) -> None:
+    """Sums and weights add over blocks; max and min combine."""
+    for name, value in blocks[0].items():
+        if not name.startswith("metric:"):
+            continue
+        for block in blocks[1:]:
+            value = b("add", value, block[name])
+        results[name] = value
+
+
+def _commit(
+    b: Builder,
+    traced: Traced,
+    optimization: Optimization,
+    operations: Operations,
+    blocks: list[Mapping[str, Value]],
+    losses: Mapping[str, Value],
+    gradients: dict[str, Value],
+    guard: bool,
+    results: dict[str, Value],
+) -> None:
+    results.update(losses)
+    wants_norm = guard or optimization.clip_norm is not None
+    norm = gradient_norm(b, gradients.values()) if wants_norm else None
+    if norm is not None:
+        results["norm"] = norm
+    if guard and norm is not None:
+        results["verdict"] = finite(b, (*losses.values(), norm))
+    if optimization.clip_value is not None:
+        gradients = clip_value(b, gradients, scalar(b, optimization.clip_value))
+    if optimization.clip_norm is not None and norm is not None:
+        gradients = _clipped(b, optimization, gradients, norm)
+    bodies: dict[int, str] = {}
+    for path, update in groups_due(optimization).items():
+        if path not in gradients:
+            continue
+        body = bodies.setdefault(id(update.body), "") or graph_hash(update.body, operations)
+        bodies[id(update.body)] = body
+        new = update_parameter(b, path, update, body, gradients[path])
+        _update(b, optimization, path, new, results)
+    proposals = [
+        {n.removeprefix("proposal:"): v for n, v in block.items() if n.startswith("proposal:")}
+        for block in blocks
+    ]
+    for name, value in combine_states(b, traced.states, proposals).items():
+        results[f"next:{name}"] = value
+
+
+def _clipped(
+    b: Builder, optimization: Optimization, gradients: dict[str, Value], norm: Value
+) -> dict[str, Value]:
+    scale = clip_scale(b, norm, scalar(b, optimization.clip_norm))
+    return {
+        path: b("multiply", g, scale if g.dtype == "f32" else b("cast", scale, dtype=g.dtype))
+        for path, g in gradients.items()
+    }
+
+
+def _update(
+    b: Builder,
+    optimization: Optimization,
+    path: str,
+    new: dict[str, Value],
+    results: dict[str, Value],
+) -> None:
+    for name, value in new.items():
+        results[f"next:{name}"] = value
+    if optimization.ema is not None:
+        decay = scalar(b, optimization.ema)
+        for name, value in average(b, path, decay, new[f"parameter:{path}"]).items():
+            results[f"next:{name}"] = value
