@@ -170,8 +170,9 @@ def _equalp_parts(x: Value) -> list[Value] | None:
 def _flat(
     x: Value, atom: Callable[[Value], Any], parts: Callable[[Value], list[Value] | None]
 ) -> Any:
-    """Tokens of a tree from left to right: a cons is CONS car cdr, a compound its size and parts."""
-    stack, tokens = [x], []
+    """Tokens of a tree from left to right: a cons is CONS car cdr, a compound its size, parts."""
+    stack = [x]
+    tokens: list[Any] = []
     while stack:
         x = stack.pop()
         if x.__class__ is Cons:

@@ -21,7 +21,36 @@ def wrong_type(function: str, value: Value, wanted: str) -> Exception:
     found = problem(
         "E-TYPE", f"{function} got {shown}, wants {wanted}", function=function, wanted=wanted
     )
-    return _about(found, value, wanted)
+    return _about(found, value, _SPECIFIERS.get(wanted, "t"))
+
+
+_SPECIFIERS = {
+    "a list": "list",
+    "a proper list": "list",
+    "a list that ends": "list",
+    "a cons": "cons",
+    "a pair": "cons",
+    "a number": "number",
+    "a real number": "real",
+    "a rational": "rational",
+    "an integer": "integer",
+    "a float": "float",
+    "a non-negative integer": "(integer 0)",
+    "an index": "(integer 0)",
+    "0 or 1": "bit",
+    "a string": "string",
+    "a string, symbol or character": "(or string symbol character)",
+    "a character": "character",
+    "a symbol": "symbol",
+    "a sequence": "sequence",
+    "an array": "array",
+    "a vector with a fill pointer": "(and vector (satisfies array-has-fill-pointer-p))",
+    "a simple vector": "simple-vector",
+    "a hash table": "hash-table",
+    "a stream": "stream",
+    "a random state": "random-state",
+}
+"""What `type-error-expected-type` says for the words of a message."""
 
 
 def _about(found: Problem, datum: Value, expected: str) -> Problem:
@@ -78,5 +107,4 @@ def bad_argument(function: str, why: str) -> Problem:
 def bad_number_text(text: str) -> Problem:
     """A string that spells no integer: a parse error."""
     shown = text if len(text) <= 40 else text[:37] + "..."
-    found = problem("E-TYPE", f'parse-integer: "{shown}" is no integer', kind="parse-error")
-    return found
+    return problem("E-TYPE", f'parse-integer: "{shown}" is no integer', kind="parse-error")

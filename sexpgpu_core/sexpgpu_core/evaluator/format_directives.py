@@ -12,7 +12,7 @@ from .integer_text import integer_text
 from .number_words import LARGEST_WORD, cardinal, ordinal, roman
 from .numeric import is_number, to_float
 from .printer import current_settings, print_text
-from .symbol_text import CHARACTER_NAMES, character_text
+from .symbol_text import character_text
 from .values import NIL, Character, String, Value, first_value
 
 Directed = Callable[[State, Directive], None]
@@ -31,7 +31,8 @@ def _padded(s: State, d: Directive, p: list[Any], text: str) -> str:
     missing = width - len(text) - count
     if missing > 0:
         count += -(-missing // step) * step
-    return pad * count + text if d.at else text + pad * count
+    filler: str = pad * count
+    return filler + text if d.at else text + filler
 
 
 def _aesthetic(escape: bool) -> Directed:
@@ -159,10 +160,10 @@ def _character(s: State, d: Directive) -> None:
     value = s.next(d)
     if value.__class__ is not Character:
         raise s.fault(f"~C wants a character, got {shown(value, True)}", d)
-    if d.at:
+    if d.colon:
+        s.output.write(character_text(value.char)[2:])
+    elif d.at:
         s.output.write(character_text(value.char))
-    elif d.colon:
-        s.output.write(CHARACTER_NAMES.get(value.char, value.char))
     else:
         s.output.write(value.char)
 
@@ -216,14 +217,14 @@ def _nothing(s: State, d: Directive) -> None:
 def _call(s: State, d: Directive) -> None:
     """~/name/: call a function of the file with a stream, the argument, colon, at, parameters."""
     from .builtins.calling import callable_of
-    from .designators import symbol_named
+    from .machine import current
     from .streams import StringOutputStream
     from .values import T
 
     p = s.params(d)
     stream = StringOutputStream()
     flags = [T if flag else NIL for flag in (d.colon, d.at)]
-    call = callable_of(symbol_named(d.name.upper()))
+    call = callable_of(current().module.intern(d.name.upper()))
     first_value(call(stream, s.next(d), *flags, *(NIL if x is None else x for x in p)))
     s.output.write("".join(stream.pieces))
 

@@ -144,9 +144,8 @@ def _iterate(s: State, d: Directive) -> None:
         if not _round(s, d, body, arguments):
             return
         rounds += 1
-        if arguments.at == before and most is None and (arguments.left or not d.close.colon):
-            if rounds > 10_000:
-                raise s.fault("the iteration uses no arguments", d)
+        if arguments.at == before and most is None and rounds > 10_000:
+            raise s.fault("the iteration uses no arguments", d)
 
 
 def _round(s: State, d: Directive, body: tuple[Node, ...], arguments: Arguments) -> bool:
@@ -170,6 +169,8 @@ def _round(s: State, d: Directive, body: tuple[Node, ...], arguments: Arguments)
 
 def _escape(s: State, d: Directive) -> None:
     p = s.params(d)
+    while p and p[-1] is None:
+        p.pop()
     if d.colon and s.outermost:
         raise s.fault("~:^ stands outside ~:{", d)
     if not p:
@@ -230,7 +231,7 @@ def _justified(parts: list[str], width: int, step: int, least: int, pad: str, d:
 def _block(s: State, d: Directive) -> None:
     """~<prefix~;body~;suffix~:>: a list's elements between brackets; lines are never broken."""
     s.params(d)
-    texts = [clause for clause in d.clauses]
+    texts = d.clauses
     if len(texts) > 3 or any(sep.colon for sep in d.separators):
         raise s.fault("~<...~:> has a prefix, a body and a suffix", d)
     prefix, suffix = ("(", ")") if d.colon else ("", "")

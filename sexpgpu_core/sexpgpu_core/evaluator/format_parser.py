@@ -120,8 +120,7 @@ class _Parser:
 
     def newline(self, d: Directive) -> None:
         """~ at a line's end: skip the newline and the blanks after it, as modified."""
-        if d.at:
-            self.nodes.append("\n")
+        self.nodes.append("\n" if d.at else "")  # even alone it is a body
         if not d.colon:
             while self.at < len(self.text) and self.text[self.at] in " \t\n":
                 self.at += 1

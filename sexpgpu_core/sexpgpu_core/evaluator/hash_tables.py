@@ -1,4 +1,4 @@
-"""Hash tables by eq, eql, equal or equalp: Python dicts on normalized keys, in order of insertion."""
+"""Hash tables by eq, eql, equal or equalp: Python dicts on normalized keys, in insertion order."""
 
 from __future__ import annotations
 

@@ -85,13 +85,14 @@ def _accumulator(loop: Loop, kind: str, into: Symbol | None, declared: Value) ->
         return found
     variable = into if into is not None else fresh("result")
     head = tail = None
-    start = start_value(declared) if declared is not NIL else 0
+    start = start_value(declared)
+    start = 0 if start is NIL else start
     if kind == "list":
         head, tail = fresh("head"), fresh("tail")
         loop.bind([(head, form("list", NIL))])
         loop.bind([(tail, head)])
     if kind != "list" or into is not None:
-        loop.bind([(variable, start if kind == "number" and start is not NIL else NIL)])
+        loop.bind([(variable, start if kind == "number" else NIL)])
     made = loop.accumulators[into] = Accumulator(kind, variable, into is not None, head, tail)
     return made
 

@@ -226,7 +226,6 @@ def _arithmetic(loop: Loop, target: Value) -> Iteration:
         target = fresh("number") if target is NIL else _no_pattern(target)
     bindings: list[tuple[Value, Value]] = []
     seen: dict[str, Any] = {}
-    start: Value = 0
     limit = limit_word = None
     step: Value = 1
     while True:
@@ -237,17 +236,20 @@ def _arithmetic(loop: Loop, target: Value) -> Iteration:
         if slot in seen:
             raise malformed(f"{word.lower()} says again what {seen[slot].lower()} said")
         seen[slot] = word
-        value = _held(loop.cursor.take("a number"), bindings, slot)
+        value = loop.cursor.take("a number")
         if slot == "start":
-            start = value
-        elif slot == "limit":
+            bindings.append((target, value))
+            continue
+        value = _held(value, bindings, slot)
+        if slot == "limit":
             limit, limit_word = value, word
         else:
             step = value
     down = any(word in _DOWN for word in seen.values())
     if down and any(word in _UP for word in seen.values()):
         raise malformed("counts up and down at once")
-    bindings.append((target, start))
+    if not any(word in _STARTS for word in seen.values()):
+        bindings.append((target, 0))
     tests = [] if limit is None else [_passed(target, limit, str(limit_word), down)]
     stepped = form("-" if down else "+", target, step)
     return Iteration(

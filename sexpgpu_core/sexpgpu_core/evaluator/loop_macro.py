@@ -1,6 +1,6 @@
 """`loop` as one expander: clauses are read left to right into the sections of one tagbody.
 
-block: bindings: tagbody: initially, first round's steps; again: body, later steps; end: finally, result.
+block: bindings: tagbody: initially, first steps; again: body, later steps; end: finally, result.
 """
 
 from __future__ import annotations

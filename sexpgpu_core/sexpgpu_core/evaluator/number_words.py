@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-_ONES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
-_TENS = ["-", "-", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_THOUSANDS = ["", "thousand", "million", "billion", "trillion", "quadrillion", "quintillion", "sextillion", "septillion", "octillion", "nonillion", "decillion", "undecillion", "duodecillion", "tredecillion", "quattuordecillion", "quindecillion", "sexdecillion", "septendecillion", "octodecillion", "novemdecillion", "vigintillion"]
+_ONES = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen
+""".split()  # noqa: SIM905
+_TENS = "- - twenty thirty forty fifty sixty seventy eighty ninety".split()  # noqa: SIM905
+_THOUSANDS = [
+    "",
+    *"""
+    thousand million billion trillion quadrillion quintillion sextillion septillion octillion
+    nonillion decillion undecillion duodecillion tredecillion quattuordecillion quindecillion
+    sexdecillion septendecillion octodecillion novemdecillion vigintillion
+    """.split(),  # noqa: SIM905
+]
 _ORDINALS = {
     "one": "first",
     "two": "second",

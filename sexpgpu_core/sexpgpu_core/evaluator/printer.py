@@ -24,6 +24,7 @@ from .values import (
     Unbound,
     Value,
     Vector,
+    make_list,
 )
 
 PIECES = 20_000_000
@@ -147,16 +148,16 @@ def _compound(kind: type) -> Callable[[Any, Settings], Parts | str] | None:
 
 
 class _Tail(NamedTuple):
-    """What is left of a list after `index` elements."""
+    """What is left of a list after `position` elements."""
 
     rest: Value
-    index: int
+    position: int
     depth: int
 
 
 class _Items(NamedTuple):
     items: list[Value]
-    index: int
+    position: int
     depth: int
     closing: str
 
@@ -283,8 +284,6 @@ def _array_parts(array: Array, settings: Settings) -> Parts | str:
 
 def _nest(array: Array) -> Value:
     """The elements as nested lists; one value at rank 0."""
-    from .values import make_list
-
     if not array.dims:
         return array.data[0]
     level: list[Value] = list(array.data)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .equality import active, vector_items
 from .faults import bad_index, check_cells, wrong_type
-from .type_specifiers import ALL, NONE, Arrays, Conses, Members, Union, parse_type
+from .type_specifiers import Arrays, Conses, Members, Union, is_all, parse_type
 from .values import NIL, Character, Cons, String, Value, Vector, character
 
 _ELEMENTS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -150,7 +150,7 @@ def vector_element_of(kind: Any) -> str | None:
     if kind.__class__ is Union:
         found = [vector_element_of(part) for part in kind.of]
         return found[0] if found and None not in found else None
-    if kind.__class__ is not Conses and getattr(kind, "of", None) and kind != ALL:
+    if kind.__class__ is not Conses and getattr(kind, "of", None) and not is_all(kind):
         parts = kind.of if isinstance(kind.of, tuple) else ()
         found = [e for e in map(vector_element_of, parts) if e is not None]
         return found[0] if found else None
@@ -158,8 +158,6 @@ def vector_element_of(kind: Any) -> str | None:
 
 
 def _may_be_list(kind: Any) -> bool:
-    if kind == NONE:
-        return False
     if kind.__class__ in (Conses, Members):
         return True
     return kind.__class__ is Union and any(_may_be_list(part) for part in kind.of)

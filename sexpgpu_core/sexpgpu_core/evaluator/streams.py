@@ -59,7 +59,7 @@ def column_of(pieces: Any) -> int:
         pieces = [pieces.string.text()]
     count = 0
     for piece in reversed(pieces):
-        newline = piece.rfind("\n")
+        newline: int = piece.rfind("\n")
         if newline >= 0:
             return count + len(piece) - newline - 1
         count += len(piece)

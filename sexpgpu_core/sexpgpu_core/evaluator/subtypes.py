@@ -6,10 +6,8 @@ from typing import Any
 
 from .numeric import compare
 from .type_specifiers import (
-    ALL,
     CLASSES,
     KINDS,
-    NONE,
     Arrays,
     Complement,
     Conses,
@@ -19,6 +17,7 @@ from .type_specifiers import (
     Numbers,
     Satisfying,
     Union,
+    is_all,
     is_type,
 )
 
@@ -28,7 +27,7 @@ YES, NO, UNKNOWN = (True, True), (False, True), (False, False)
 
 def is_subtype(a: Any, b: Any) -> Answer:
     """Whether type a is a part of type b."""
-    if a == b or b == ALL or is_empty(a):
+    if a is b or is_all(b) or is_empty(a):
         return YES
     if a.__class__ is Union:
         return _all([is_subtype(part, b) for part in a.of])
@@ -45,7 +44,7 @@ def is_subtype(a: Any, b: Any) -> Answer:
     if Satisfying in (a.__class__, b.__class__):
         return UNKNOWN
     if a.__class__ is Complement:
-        return NO if b == NONE or a.of != b else UNKNOWN
+        return NO if is_empty(b) else UNKNOWN
     return _plain(a, b)
 
 
@@ -75,7 +74,7 @@ def _members(a: Members, b: Any) -> Answer:
 
 
 def _from_intersection(a: Intersection, b: Any) -> Answer:
-    """Some part of it within b is enough; else the parts that are complements may rule b's rest out."""
+    """Some part of it within b is enough; else its complements may rule the rest of b out."""
     if not a.of:
         return YES if b.__class__ is Complement and is_empty(b.of) else NO
     if any(is_subtype(part, b) == YES for part in a.of):
@@ -97,7 +96,8 @@ def _into_union(a: Any, b: Union) -> Answer:
         return YES
     if a.__class__ is Numbers:
         return _numbers_in_union(a, b)
-    if any(part == Complement(other) for part in b.of for other in b.of):
+    holes = [part.of for part in b.of if part.__class__ is Complement]
+    if any(is_subtype(hole, part) == YES for hole in holes for part in b.of):
         return YES
     return NO if all(answer == NO for answer in answers) and len(b.of) > 0 else UNKNOWN
 

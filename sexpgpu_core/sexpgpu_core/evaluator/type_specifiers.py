@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ..diagnostics import problem
+from .definitions import core_symbol
 from .equality import eql
 from .faults import wrong_type
 from .numeric import compare
@@ -96,6 +97,11 @@ class Satisfying(NamedTuple):
 
 ALL = Intersection(())
 NONE = Union(())
+
+
+def is_all(kind: Any) -> bool:
+    """Whether it is the type of everything. Kinds are never compared by ==: they are tuples."""
+    return kind.__class__ is Intersection and not kind.of
 
 
 class Kind(NamedTuple):
@@ -231,10 +237,10 @@ def _satisfies(x: Value, t: Satisfying) -> bool:
 
 
 _TESTS: dict[type, Callable[[Value, Any], bool]] = {
-    Union: lambda x, t: any([is_type(x, k) for k in t.of]),
+    Union: lambda x, t: _is_any(x, t.of),
     Intersection: lambda x, t: _is_all(x, t.of),
     Complement: lambda x, t: not is_type(x, t.of),
-    Members: lambda x, t: any([eql(x, m) for m in t.of]),
+    Members: lambda x, t: any(eql(x, m) for m in t.of),
     Numbers: _is_number,
     Arrays: _is_array,
     Conses: lambda x, t: (
@@ -245,8 +251,15 @@ _TESTS: dict[type, Callable[[Value, Any], bool]] = {
 }
 
 
+def _is_any(x: Value, kinds: tuple[Any, ...]) -> bool:
+    for kind in kinds:  # noqa: SIM110 - C must call no user function
+        if is_type(x, kind):
+            return True
+    return False
+
+
 def _is_all(x: Value, kinds: tuple[Any, ...]) -> bool:
-    for kind in kinds:
+    for kind in kinds:  # noqa: SIM110 - C must call no user function
         if not is_type(x, kind):
             return False
     return True
@@ -305,7 +318,7 @@ def _bound(spec: Value) -> tuple[Value, bool]:
     return spec, False
 
 
-_STAR = Symbol("*", "")
+_STAR = core_symbol("*")
 
 
 def _numbers(kinds: frozenset[str]) -> Callable[..., Any]:
@@ -362,10 +375,10 @@ def _sized(element: str, simple: bool) -> Callable[..., Any]:
 
 def upgraded(element: Value) -> str:
     """The element type that an array for such elements has: t character bit integer float nil."""
-    from .subtypes import is_subtype
+    from .subtypes import is_empty, is_subtype
 
     kind = parse_type(element)
-    if kind == NONE:
+    if is_empty(kind):
         return "nil"
     for name, wide in _UPGRADES:
         if is_subtype(kind, wide)[0]:
@@ -417,6 +430,8 @@ _COMPOUND: dict[str, Callable[..., Any]] = {
     "CONS": _cons_type,
     "FUNCTION": lambda *signature: Named("function"),
 }
+for _name in (*ATOMIC, *_COMPOUND, "*"):
+    core_symbol(_name)
 
 
 def typep(value: Value, spec: Value) -> bool:

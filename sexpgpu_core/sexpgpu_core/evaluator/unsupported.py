@@ -1,4 +1,4 @@
-"""Names of the standard that are left out, each with the nearest thing: E-UNSUPPORTED, never "undefined".
+"""Names of the standard that are left out, each with the nearest thing: E-UNSUPPORTED.
 
 What something defines (a builtin, a macro, a special form) is not looked up here.
 """
@@ -130,9 +130,7 @@ _GROUPS: tuple[tuple[str, str], ...] = (
     ("error", "print-not-readable-object arithmetic-error-operands"),
 )
 
-HINTS: dict[str, str] = {
-    name.upper(): hint for hint, names in _GROUPS for name in names.split()
-}
+HINTS: dict[str, str] = {name.upper(): hint for hint, names in _GROUPS for name in names.split()}
 """The nearest thing, by upper-case name."""
 
 

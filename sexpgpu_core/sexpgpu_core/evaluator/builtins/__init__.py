@@ -1,7 +1,6 @@
 """The standard's functions on ordinary values, one file a chapter. Importing this defines them."""
 
 from . import (
-    printing,
     adjustable,
     arithmetic,
     arrays,
@@ -16,6 +15,7 @@ from . import (
     integers,
     irrational,
     number_types,
+    printing,
     sequence_change,
     sequence_mapping,
     sequence_search,
@@ -28,7 +28,6 @@ from . import (
 )
 
 __all__ = [
-    "printing",
     "adjustable",
     "arithmetic",
     "arrays",
@@ -43,6 +42,7 @@ __all__ = [
     "integers",
     "irrational",
     "number_types",
+    "printing",
     "sequence_change",
     "sequence_mapping",
     "sequence_search",

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..definitions import builtin
 from ...diagnostics import problem
+from ..definitions import builtin
 from ..faults import bad_argument, check_cells, wrong_type
 from ..sequence_parts import stored
 from ..values import NIL, Array, T, Value, Vector

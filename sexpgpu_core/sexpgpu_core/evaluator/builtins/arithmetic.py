@@ -1,4 +1,4 @@
-"""`+ - * / 1+ 1-` and their like on numbers: ints and floats first, ratios and staged values after."""
+"""`+ - * / 1+ 1-` and their like: ints and floats first, ratios and staged values after."""
 
 from __future__ import annotations
 

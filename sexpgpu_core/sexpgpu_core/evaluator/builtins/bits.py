@@ -130,24 +130,11 @@ _BOOLE: tuple[Callable[[int, int], int], ...] = (
     lambda a, b: ~a | b,
     lambda a, b: a | ~b,
 )
-BOOLE_NAMES = [
-    "BOOLE-CLR",
-    "BOOLE-SET",
-    "BOOLE-1",
-    "BOOLE-2",
-    "BOOLE-C1",
-    "BOOLE-C2",
-    "BOOLE-AND",
-    "BOOLE-IOR",
-    "BOOLE-XOR",
-    "BOOLE-EQV",
-    "BOOLE-NAND",
-    "BOOLE-NOR",
-    "BOOLE-ANDC1",
-    "BOOLE-ANDC2",
-    "BOOLE-ORC1",
-    "BOOLE-ORC2",
-]
+BOOLE_NAMES = """
+BOOLE-CLR BOOLE-SET BOOLE-1 BOOLE-2 BOOLE-C1 BOOLE-C2 BOOLE-AND BOOLE-IOR BOOLE-XOR
+BOOLE-EQV BOOLE-NAND BOOLE-NOR BOOLE-ANDC1 BOOLE-ANDC2 BOOLE-ORC1 BOOLE-ORC2
+""".split()  # noqa: SIM905
+"""Constants for `boole`, in the order of their values."""
 
 
 @builtin("boole", "(operation integer1 integer2)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from ..definitions import builtin
@@ -62,7 +63,7 @@ def _chained(
             chars = [fold_case(c) for c in chars]
         if all_pairs:
             return len(set(chars)) == len(chars)
-        return all(holds(a, b) for a, b in zip(chars, chars[1:]))
+        return all(holds(a, b) for a, b in pairwise(chars))
 
     return call
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from ..definitions import builtin
@@ -42,7 +43,7 @@ def _chain(name: str, holds: tuple[int, ...], numbers: tuple[Any, ...]) -> Value
     result = T
     if len(numbers) == 1 and not is_number(numbers[0]):
         raise wrong_type(name, numbers[0], "a number")
-    for a, b in zip(numbers, numbers[1:]):
+    for a, b in pairwise(numbers):
         if compare(name, a, b) not in holds:
             result = NIL
     return result

@@ -325,7 +325,7 @@ def _map_lists(
             rest = rest.cdr
         listed(name, rest)
         return results
-    while all([listed(name, rest) is not NIL for rest in rests]):
+    while all(listed(name, rest) is not NIL for rest in rests):
         results.append(first_value(call(*([r.car for r in rests] if elements else rests))))
         rests = [rest.cdr for rest in rests]
     return results

@@ -1,4 +1,4 @@
-"""Exponentials, roots, logarithms and angles. Results are doubles; what leaves the reals is an error."""
+"""Exponentials, roots, logarithms, angles, as doubles; what leaves the reals is an error."""
 
 from __future__ import annotations
 

@@ -96,13 +96,11 @@ def _settings(name: str, keys: dict[str, Any]) -> Settings:
     """The printer variables, changed by the keywords of write."""
     use = current_settings()
     given = {k: v for k, v in keys.items() if v is not None}
-    for flag in _FLAGS:
-        if flag in given:
-            use = use._replace(**{flag: given[flag] is not NIL})
+    changed: dict[str, Any] = {flag: given[flag] is not NIL for flag in _FLAGS if flag in given}
     for cut in ("length", "level"):
         if cut in given:
-            value = given[cut]
-            use = use._replace(**{cut: value if value.__class__ is int else None})
+            changed[cut] = given[cut] if given[cut].__class__ is int else None
+    use = use._replace(**changed)
     if given.get("readably", NIL) is not NIL:
         use = use._replace(escape=True, array=True, length=None, level=None)
     if "base" in given:

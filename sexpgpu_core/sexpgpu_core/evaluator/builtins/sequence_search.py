@@ -151,7 +151,7 @@ def search(
 def _fits(
     pattern: list[Value], items: list[Value], at: int, holds: Callable[[Any, Any], bool]
 ) -> bool:
-    for i, x in enumerate(pattern):
+    for i, x in enumerate(pattern):  # noqa: SIM110 - C must call no user function
         if not holds(x, items[at + i]):
             return False
     return True

@@ -135,9 +135,9 @@ def _shown(spec: Any) -> str:
 def _coerced(value: Any, spec: Any, kind: Any) -> Value:
     if kind.__class__ is Numbers:
         return to_float("coerce", value) if is_number(value) and "float" in kind.kinds else None
-    if kind == Named("character"):
+    if kind.__class__ is Named and kind.name == "character":
         return character_designator(value)
-    if kind == Named("function"):
+    if kind.__class__ is Named and kind.name == "function":
         from ..designators import function_of
 
         return function_of(value)
