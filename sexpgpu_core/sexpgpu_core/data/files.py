@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -80,12 +78,16 @@ def _same_name(text: str, folder: Path) -> str | None:
 def open_bytes(path: Path) -> IO[bytes]:
     """The file's bytes, unpacked where its name ends in .gz."""
     if path.suffix == ".gz":
+        import gzip
+
         return gzip.open(path, "rb")  # type: ignore[return-value]
     return open(path, "rb")
 
 
 def fingerprint(said: str, paths: Iterable[Path]) -> str:
     """SHA-256 over what is said of the files and the contents of all of them, in order."""
+    import hashlib
+
     whole = hashlib.sha256(said.encode())
     for path in paths:
         with open(path, "rb") as file:

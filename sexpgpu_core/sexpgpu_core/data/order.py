@@ -6,7 +6,6 @@ A balanced Feistel network over the next even power of two, walked until it fall
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +18,8 @@ _MULTIPLY = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # splitmix64's finalizer
 
 def key(*parts: object) -> tuple[int, ...]:
     """Eight 64-bit round keys of (seed, loader, stage, epoch) or any other texts and numbers."""
+    import hashlib
+
     text = "\0".join(["sexpgpu-order-1", *map(str, parts)]).encode()
     digest = hashlib.sha512(text).digest()
     return tuple(int.from_bytes(digest[8 * i : 8 * i + 8], "little") for i in range(_ROUNDS))

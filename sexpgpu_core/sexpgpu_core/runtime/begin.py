@@ -11,7 +11,8 @@ from typing import Any
 from ..checkpoint.disk import Disk
 from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
-from . import events, manifest, status
+from ..diagnostics import Diagnostic, diagnostic
+from . import events, manifest, runs, status
 from .clock import Clock
 from .events import Event
 from .folder import Lock, RunFolder, create, put
@@ -41,6 +42,7 @@ def begin(
     `listener` is called with every event just after its line is written. Raises E-RUN-WRITE.
     """
     clock = clock or Clock()
+    earlier = runs.finished(root, job.experiment_id)
     chosen = manifest.selection(job)
     wanted = clean(name) if name else ""
     slugged = slug(job.experiment.path, chosen["variant"], chosen["set"], job.experiment_id)
@@ -63,6 +65,8 @@ def begin(
     folder = _opened(path, lock, job, machine, 1, 0.0, clock, disk)
     folder.events.listener = listener
     folder.events.write("open", 0, **manifest.opening(job, machine, parent))
+    if earlier is not None:
+        folder.events.warn(_exists(earlier), 0)
     folder.log(f"attempt 1 of {path.name}: {' '.join(document['command'])}")
     folder.status.start()
     return folder
@@ -115,6 +119,15 @@ def reopen(
     folder.status.set(step=step)
     folder.status.start()
     return folder, checkpoint
+
+
+def _exists(earlier: runs.Run) -> Diagnostic:
+    metrics = (earlier.status or {}).get("metrics", {})
+    told = ", ".join(f"{name} {at['value']}" for name, at in list(metrics.items())[:3])
+    message = f"{earlier.path.name} is this experiment and has finished" + (
+        f": {told}" if told else ""
+    )
+    return diagnostic("W-RUN-EXISTS", message, run=earlier.path.name)
 
 
 def _opened(

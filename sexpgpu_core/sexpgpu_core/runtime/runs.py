@@ -65,6 +65,14 @@ def find(root: Path, text: str) -> Run:
     raise problem("E-USAGE-RUN", f"no run {text} below {root}", hint=hint, run=text)
 
 
+def finished(root: Path, experiment_id: str) -> Run | None:
+    """The newest run of this experiment that finished, among those named by its hash."""
+    fits = root.glob(f"*-{experiment_id[:6]}*") if root.is_dir() else ()
+    found = [run for path in fits if (run := read(path)) is not None and run.state == "finished"]
+    same = [run for run in found if run.manifest["experiment_id"] == experiment_id]
+    return max(same, key=lambda run: str(run.manifest["created_at"]), default=None)
+
+
 def resumable(root: Path, experiment_id: str, name: str | None = None) -> Run | None:
     """The newest run of this experiment (or of that name) with a checkpoint (65 B10)."""
     for run in listing(root):

@@ -164,7 +164,7 @@ def test_what_is_not_finite_never_is_best_and_never_meets_a_target():
             "C M.lisp",
             None,
             {"nn:act": ":GeLU", "d": "(1 2)"},
-            "chars-model-act-gelu-d-1-2-a530c5",
+            "c-m-act-gelu-d-1-2-a530c5",
         ),
         ("x" * 200 + ".lisp", None, {}, "x" * 80 + "-a530c5"),
         ("-", None, {}, "stdin-a530c5"),

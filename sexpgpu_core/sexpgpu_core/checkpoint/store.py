@@ -1,0 +1,105 @@
+"""Stores: checkpoints below a URL, put file by file and committed by their manifest (45.18).
+
+Data objects lie under `step-STEP/ATTEMPT/`, each put once; `step-STEP/checkpoint.json` is put last.
+A reader believes manifests only. `LocalStore` is the store of a folder; others come by the hook.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import problem
+from ..experiment.protocols import Store
+from .disk import Disk, digest
+from .folder import Saved
+
+MANIFEST = "checkpoint.json"
+
+
+class LocalStore:
+    """Files below a folder: `file:///...` or a path. Raises E-STORE-DENIED."""
+
+    def __init__(self, url: str, disk: Disk | None = None) -> None:
+        self.folder = Path(url.removeprefix("file://"))
+        self._disk = disk or Disk()
+
+    def put(self, name: str, file: str) -> None:
+        with open(file, "rb") as source:
+            self._put(name, iter(lambda: source.read(1 << 22), b""))
+
+    def put_last(self, name: str, data: bytes) -> None:
+        self._put(name, [data])
+
+    def _put(self, name: str, pieces: Any) -> None:
+        path = self.folder / name
+        scratch = path.with_name(f".{path.name}-{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._disk.write(scratch, pieces)
+            self._disk.rename(scratch, path)
+            self._disk.sync(path.parent)
+        except OSError as refused:
+            with contextlib.suppress(OSError):
+                scratch.unlink()
+            raise problem("E-STORE-DENIED", f"{path}: {refused.strerror}") from refused
+
+    def get(self, name: str, file: str) -> None:
+        try:
+            shutil.copyfile(self.folder / name, file)
+        except OSError as refused:
+            raise problem("E-STORE-LOST", f"{self.folder / name}: {refused.strerror}") from refused
+
+    def list(self, prefix: str = "") -> list[tuple[str, int]]:
+        """Names below a prefix with their sizes, sorted; what is being put is not there yet."""
+        files = (path for path in self.folder.rglob("*") if path.is_file())
+        names = [(path.relative_to(self.folder).as_posix(), path.stat().st_size) for path in files]
+        return sorted(n for n in names if n[0].startswith(prefix) and "/." not in f"/{n[0]}")
+
+    def delete(self, name: str) -> None:
+        (self.folder / name).unlink(missing_ok=True)
+
+
+def upload(saved: Saved, store: Store) -> None:
+    """Put a checkpoint: its files once each, then the manifest that names them."""
+    inside = f"{saved.name}/{saved.document['attempt']}"
+    files = []
+    for file in saved.document["files"]:
+        store.put(f"{inside}/{file['path']}", str(saved.path / file["path"]))
+        files.append({**file, "path": f"{saved.document['attempt']}/{file['path']}"})
+    said = json.dumps({**saved.document, "files": files}, allow_nan=False)
+    store.put_last(f"{saved.name}/{MANIFEST}", said.encode())
+
+
+def whole(store: Store) -> list[str]:
+    """Names of the checkpoints that were committed, oldest first."""
+    names = [name for name, _ in store.list("step-") if name.endswith(f"/{MANIFEST}")]
+    return sorted(name.partition("/")[0] for name in names)
+
+
+def download(store: Store, name: str, folder: Path, scratch: Path) -> Path:
+    """Bring one committed checkpoint below `folder`, its hashes compared. Returns its path.
+
+    `scratch` is a folder beside; the checkpoint appears by one rename.
+    """
+    scratch.mkdir(parents=True)
+    manifest = scratch / MANIFEST
+    store.get(f"{name}/{MANIFEST}", str(manifest))
+    document = dict(json.loads(manifest.read_bytes()))
+    files = [_fetch(store, name, file, scratch) for file in document["files"]]
+    Disk().write(manifest, [json.dumps({**document, "files": files}, indent=1).encode()])
+    os.replace(scratch, folder / name)
+    return folder / name
+
+
+def _fetch(store: Store, name: str, file: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
+    path = scratch / Path(file["path"]).name
+    store.get(f"{name}/{file['path']}", str(path))
+    if digest(path) != file["sha256"]:
+        raise problem("E-CHECKPOINT-CORRUPT", f"{name}/{file['path']} differs from its hash")
+    return {**file, "path": path.name}
