@@ -55,7 +55,7 @@ def _float(value: Number, dtype: str) -> float:
             return float(value)
         if dtype == "f32":
             try:
-                return float(struct.unpack("f", struct.pack("f", value))[0])
+                return float(struct.unpack("<f", struct.pack("<f", value))[0])
             except OverflowError:
                 raise _beyond(value, dtype) from None
     return _exact(Fraction(value), dtype, value)
