@@ -19,6 +19,9 @@ _SKIPPED = frozenset(
     ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
 )
 
+_MAPPED = 1 << 26
+"""Bytes above which a file is mapped and not read."""
+
 
 def files_header(options: Options) -> Header:
     """Tokens and vocabulary of `(text-files PATH ... [:tokenizer :chars])`."""
@@ -112,13 +115,17 @@ class FileText:
     def _load(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
         import numpy as np
 
-        data = _read(paths, limit)
+        self.characters: str | None = None
         if not _is_chars(options):
-            self.characters: str | None = None
-            self._tokens = np.frombuffer(data, np.uint8)
+            large = len(paths) == 1 and limit is None and paths[0].stat().st_size > _MAPPED
+            self._tokens: np.ndarray = (
+                np.memmap(paths[0], np.uint8, "r")
+                if large
+                else np.frombuffer(_read(paths, limit), np.uint8)
+            )
             return
         self.characters = _characters(_stamp(paths), limit)[1]
-        self._tokens = _ranks(_decode(data), self.characters)
+        self._tokens = _ranks(_decode(_read(paths, limit)), self.characters)
 
     def __len__(self) -> int:
         return len(self._tokens)

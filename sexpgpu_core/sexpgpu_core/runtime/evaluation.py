@@ -43,7 +43,7 @@ def run_pass(
     program = facts.whole or facts.rest
     if program is None:
         return PassResult({}, 0, 0, True)
-    total, flying = Accumulator(program.metrics), deque[tuple[Fault, "Pending"]]()
+    total, flying = Accumulator(program.metrics), deque[tuple[Fault, "Pending", int]]()
     examples = batches = 0
     names = tuple(program.fields)
     for batch in loader.evaluation(facts.stage, facts.batches, names):
@@ -74,17 +74,18 @@ def _program_for(facts: PassFacts, batch: Mapping[str, Any]) -> ProgramFacts:
 
 def _launch(
     session: Session, program: ProgramFacts, batch: Mapping[str, Any], context: Mapping[str, float]
-) -> tuple[Fault, Pending]:
+) -> tuple[Fault, Pending, int]:
     scalars = evaluate(program.scalars, context)
     fields = {name: batch[name] for name in program.fields}
     step = int(context["step"])
     fault = Fault("index", program.program, step, fields, scalars, Outcome(True))
-    return fault, session.program(program.program).launch(fields, scalars)
+    return fault, session.program(program.program).launch(fields, scalars), program.rows
 
 
 def _settle(
     fault: Fault,
     pending: Pending,
+    rows: int,
     total: Accumulator,
     explain: Callable[[Fault], Cause | None],
 ) -> None:
@@ -92,11 +93,11 @@ def _settle(
     if outcome.error is not None:
         found = fault._replace(outcome=outcome)
         raise index(found, explain(found))
-    total.add(outcome.results)
+    total.add(outcome.results, rows)
 
 
 def _settle_all(
-    flying: deque[tuple[Fault, Pending]],
+    flying: deque[tuple[Fault, Pending, int]],
     total: Accumulator,
     explain: Callable[[Fault], Cause | None],
 ) -> None:

@@ -33,6 +33,7 @@ class EventLog:
         self.path, self.run, self.attempt = path, run, attempt
         self.listener: Callable[[Event], None] | None = None
         self.warnings: dict[str, int] = {}
+        self._torn = False
         self._clock, self._before, self._start = clock, elapsed, clock.monotonic()
         try:
             self.lines = _lines(path)
@@ -59,14 +60,26 @@ class EventLog:
             **numbers(keys),
         }
         line = json.dumps(said, allow_nan=False, ensure_ascii=False) + "\n"
-        try:
-            self._file.write(line.encode())
-        except OSError as refused:
-            raise _unwritable(self.path, refused) from refused
+        self._append(line.encode())
         self.lines += 1
         if self.listener is not None:
-            self.listener(said)
+            try:
+                self.listener(said)
+            except OSError:  # who watched has gone; the run has not
+                self.listener = None
         return said
+
+    def _append(self, line: bytes) -> None:
+        """Whole or an error; what a full disk cut short stays a line of its own."""
+        data = b"\n" + line if self._torn else line
+        self._torn = True
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as refused:
+            self.lines += 1
+            raise _unwritable(self.path, refused) from refused
+        self._torn = False
 
     def warn(self, found: Diagnostic, step: int, once: bool = True) -> None:
         """A `warning` event: once a code, later ones are only counted."""

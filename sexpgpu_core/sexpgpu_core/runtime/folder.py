@@ -47,7 +47,10 @@ class RunFolder:
 
     def log(self, text: str) -> None:
         """A line of log.txt, which people read when a run has gone."""
-        with open(self.path / "log.txt", "a", encoding="utf-8") as file:
+        with (
+            contextlib.suppress(OSError),  # a full disk is told by events and status
+            open(self.path / "log.txt", "a", encoding="utf-8") as file,
+        ):
             file.write(f"{self.clock.stamp()} {text}\n")
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from ..checkpoint.folder import Checkpoint
 from ..data.loader import Loader
 from ..data.prefetch import Prefetcher
 from ..device import Outcome
-from ..diagnostics import diagnostic
+from ..diagnostics import Problem, diagnostic
 from . import cadence, fault, saving
 from .control import Inbox
 from .evaluation import run_pass
@@ -230,7 +230,10 @@ class Loop:
         if found.kind == "nonfinite":
             name, value = fault.watched(found.outcome)
             self._guarded("halt", name, value, self.progress.step, cause)
-        self.saver.halt(self._document([]), found.batch)
+        try:
+            self.saver.halt(self._document([]), found.batch)
+        except Problem as unsaved:
+            self.folder.events.warn(unsaved.diagnostic, self.progress.step, once=False)
         raise (fault.nonfinite if found.kind == "nonfinite" else fault.index)(found, cause)
 
     def _guarded(self, action: str, name: str, value: float, step: int, cause: Any) -> None:

@@ -24,13 +24,16 @@ class Accumulator:
         self._sums: dict[str, float] = {}
         self._weights: dict[str, float] = {}
 
-    def add(self, results: Mapping[str, Any]) -> None:
-        """One batch's results: `metric:NAME:sum` and `:weight`, or `metric:NAME:value`."""
+    def add(self, results: Mapping[str, Any], rows: int = 1) -> None:
+        """One batch's results: `metric:NAME:sum` and `:weight`, or `metric:NAME:value`.
+
+        A mean that comes as a value alone is weighed by the batch's rows (W-METRIC-BATCHWISE).
+        """
         for spec in self._specs:
             if spec.kind in _COMBINE:
                 self._combine(spec, scalar(results[f"metric:{spec.name}:value"]))
             else:
-                self._add(spec.name, results)
+                self._add(spec, results, rows)
 
     def _combine(self, spec: MetricSpec, value: float) -> None:
         before = self._sums.get(spec.name, value)
@@ -38,13 +41,16 @@ class Accumulator:
         unknown = math.isnan(value) or math.isnan(before)
         self._sums[spec.name] = math.nan if unknown else _COMBINE[spec.kind](before, value)
 
-    def _add(self, name: str, results: Mapping[str, Any]) -> None:
-        key = f"metric:{name}:sum"
-        value = results[key] if key in results else results[f"metric:{name}:value"]
-        weight = results.get(f"metric:{name}:weight")
-        self._sums[name] = self._sums.get(name, 0.0) + scalar(value)
-        if weight is not None:
-            self._weights[name] = self._weights.get(name, 0.0) + scalar(weight)
+    def _add(self, spec: MetricSpec, results: Mapping[str, Any], rows: int) -> None:
+        name = spec.name
+        total = results.get(f"metric:{name}:sum")
+        if total is not None:
+            value, weight = scalar(total), scalar(results.get(f"metric:{name}:weight", 1.0))
+        else:
+            weight = float(rows) if spec.kind == "mean" else 1.0
+            value = scalar(results[f"metric:{name}:value"]) * weight
+        self._sums[name] = self._sums.get(name, 0.0) + value
+        self._weights[name] = self._weights.get(name, 0.0) + weight
 
     def values(self) -> dict[str, float]:
         """What is reported, by name as written. A mean over no weight at all is NaN."""
@@ -52,7 +58,7 @@ class Accumulator:
 
     def _value(self, spec: MetricSpec) -> float:
         value = self._sums[spec.name]
-        if spec.kind == "mean" and spec.name in self._weights:
+        if spec.kind == "mean":
             weight = self._weights[spec.name]
             value = value / weight if weight else math.nan
         if spec.finish is None:

@@ -91,7 +91,7 @@ class Reporter:
 def step_metrics(stage: StageFacts, outcome: Outcome) -> dict[str, float]:
     """A step's series: its metrics, and the objective's scalar or scalars."""
     one = Accumulator(stage.step.metrics)
-    one.add(outcome.results)
+    one.add(outcome.results, stage.step.rows)
     named = {f"{stage.stage}/{name}": value for name, value in one.values().items()}
     for name, value in outcome.results.items():
         if name == "loss" or name.startswith("loss:"):

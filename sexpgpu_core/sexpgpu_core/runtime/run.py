@@ -146,6 +146,7 @@ def _close(
     except (Problem, OSError) as refused:
         # a full disk: what can still be told goes to status.json and to the caller
         told = told or diagnostic_json(diagnostic("E-RUN-WRITE", str(refused)))
+    folder.log(f"{ending.state} at step {step}, exit {ending.exit}: {reason}")
     folder.status.set(state=ending.state, exit=ending.exit, error=told, summary=summary, eta=None)
     document = folder.status.document()
     folder.close()

@@ -241,3 +241,43 @@ def test_secrets_in_the_environment_are_not_written(tmp_path, monkeypatch):
     assert "hunter2" not in json.dumps(manifest)
     assert manifest["data"][0]["examples"] == 100
     assert manifest["selection"]["set"] == {"lr": "0.05"}
+
+
+def test_a_mean_that_does_not_add_is_weighed_by_rows():
+    total = Accumulator([MetricSpec("m", "mean"), MetricSpec("n", "sum")])
+    total.add({"metric:m:value": 1.0, "metric:n:value": 3.0}, rows=8)
+    total.add({"metric:m:value": 4.0, "metric:n:value": 1.0}, rows=4)
+    assert total.values() == {"m": 2.0, "n": 4.0}
+
+
+def test_a_line_that_a_full_disk_cuts_short_does_not_spoil_the_next(tmp_path):
+    path = tmp_path / "events.jsonl"
+    log = events.EventLog(path, "r", 1, clock.Clock())
+    whole = log._file
+
+    class Filling:
+        def write(self, data):
+            if whole.tell() > 0:
+                raise OSError(28, "No space left on device")
+            return whole.write(data[:10])
+
+    log._file = Filling()
+    with pytest.raises(Problem, match="E-RUN-WRITE"):
+        log.write("step", 1, metrics={})
+    log._file = whole
+    assert log.write("close", 1)["seq"] == 1
+    log.close()
+    assert [e["event"] for e in events.read(path)] == ["close"]
+
+
+def test_a_listener_that_has_gone_does_not_end_the_run(tmp_path):
+    log = events.EventLog(tmp_path / "events.jsonl", "r", 1, clock.Clock())
+
+    def gone(event):
+        raise BrokenPipeError
+
+    log.listener = gone
+    log.write("step", 1)
+    log.write("step", 2)
+    log.close()
+    assert len(list(events.read(tmp_path / "events.jsonl"))) == 2

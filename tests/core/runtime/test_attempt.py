@@ -1,0 +1,64 @@
+"""--resume: which run goes on from where, or whether a new one begins."""
+
+from __future__ import annotations
+
+import fake_device as fake
+import pytest
+
+from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.runtime.attempt import attempt
+
+
+@pytest.fixture
+def ask(tmp_path):
+    def attempted(job, **given):
+        folder, checkpoint = attempt(
+            job,
+            root=tmp_path / "runs",
+            machine=fake.machine_of(),
+            loaders=fake.loaders_in(tmp_path),
+            **given,
+        )
+        folder.close()
+        return folder, checkpoint and checkpoint.document["step"]
+
+    return attempted
+
+
+def test_auto_begins_anew_and_then_goes_on(tmp_path, ask):
+    job = fake.a_job(tmp_path, 10)
+    assert ask(job, resume="auto")[1] is None
+    done, _ = fake.start(tmp_path, job)
+    folder, step = ask(job, resume="auto")
+    assert (folder.path, folder.attempt, step) == (done.folder, 2, 10)
+
+
+def test_a_bare_step_is_looked_for_in_this_experiments_newest_run(tmp_path, ask):
+    fake.start(tmp_path, fake.a_job(tmp_path, 10, experiment_id="b" * 12))
+    job = fake.a_job(tmp_path, 10)
+    with pytest.raises(Problem, match="E-CHECKPOINT-NONE"):
+        ask(job, resume="latest")
+    done, _ = fake.start(tmp_path, job)
+    fake.start(tmp_path, fake.a_job(tmp_path, 10, experiment_id="b" * 12))
+    assert ask(job, resume="5")[1] == 5
+    with pytest.raises(Problem, match="E-CHECKPOINT-NONE"):
+        ask(job, resume="7")
+    assert ask(job, resume=f"{done.folder.name}@5")[1] == 5
+    assert ask(job, resume=done.folder.name)[1] == 10
+
+
+def test_a_named_run_of_a_changed_file_wants_to_be_told_so(tmp_path, ask):
+    done, _ = fake.start(tmp_path, fake.a_job(tmp_path, 10, experiment_id="b" * 12))
+    job = fake.a_job(tmp_path, 10)
+    with pytest.raises(Problem, match="E-RESUME-CHANGED"):
+        ask(job, resume=done.folder.name)
+    assert ask(job, resume=done.folder.name, changed=True)[1] == 10
+
+
+def test_the_same_experiment_again_is_a_new_folder_with_a_warning(tmp_path, ask):
+    job = fake.a_job(tmp_path, 10)
+    fake.start(tmp_path, job)
+    folder, _ = ask(job)
+    assert folder.events.warnings == {"W-RUN-EXISTS": 1}
+    named, _ = ask(job, name="My Run")
+    assert named.run == "my-run"
