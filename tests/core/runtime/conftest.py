@@ -1,6 +1,0 @@
-"""The fake device beside these tests is importable by name."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
