@@ -5,7 +5,8 @@ Law: the result is a topological order of the same calls, with `calls[commit:]` 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import insort
+from collections.abc import Callable, Sequence
 
 from ..kernels.kernel import KernelCall, NodeCall, Storage
 
@@ -13,7 +14,8 @@ Call = KernelCall | NodeCall
 GAIN = 0.97
 """A new order must bring the peak below this part of the given order's: near ties keep the order
 that fusion chose, which has better locality."""
-WINDOW = 24
+WINDOW = 12
+"""Ready calls that are compared."""
 
 
 def dependencies(calls: Sequence[Call]) -> list[set[int]]:
@@ -53,11 +55,13 @@ def order_calls(
         return head + tail
     sizes = [_transient_bytes(s) for s in storages]
     pinned = kept.union(*(c.reads() for c in tail)) if tail else kept
-    chosen = _greedy(head, sizes, pinned)
-    given = list(range(len(head)))
-    if peak(head, chosen, sizes, pinned) < GAIN * peak(head, given, sizes, pinned):
-        head = [head[i] for i in chosen]
-    return head + tail
+    before = dependencies(head)
+    best, least = None, GAIN * peak(head, range(len(head)), sizes, pinned)
+    for chosen in (_forward(head, before, sizes, pinned), _backward(head, before, sizes)):
+        reached = peak(head, chosen, sizes, pinned)
+        if reached < least:
+            best, least = chosen, reached
+    return ([head[i] for i in best] if best is not None else head) + tail
 
 
 def peak(
@@ -92,48 +96,82 @@ def _uses(calls: Sequence[Call]) -> dict[int, int]:
     return count
 
 
-def _greedy(calls: Sequence[Call], sizes: Sequence[int], pinned: frozenset[int]) -> list[int]:
-    """List scheduling: of the first ready calls take the one after which least is alive."""
-    before = dependencies(calls)
-    waiting = [len(b) for b in before]
-    after: list[list[int]] = [[] for _ in calls]
-    for i, needs in enumerate(before):
-        for j in needs:
-            after[j].append(i)
+def _forward(
+    calls: Sequence[Call], before: list[set[int]], sizes: Sequence[int], pinned: frozenset[int]
+) -> list[int]:
+    """From the first call on: of the ready ones take that after which least is alive. It brings
+    forward what frees."""
     left = _uses(calls)
     touched = [c.reads() | c.writes() for c in calls]
     live: set[int] = set()
-    ready = [i for i, n in enumerate(waiting) if n == 0]
+
+    def growth(i: int) -> int:
+        grown = 0
+        for s in touched[i]:
+            if s not in live:
+                grown += sizes[s]
+            if left[s] == 1 and s not in pinned:
+                grown -= sizes[s]
+        return grown
+
+    def took(i: int) -> None:
+        live.update(touched[i])
+        for s in touched[i]:
+            left[s] -= 1
+
+    return _schedule(before, growth, took, range(len(calls)))
+
+
+def _backward(calls: Sequence[Call], before: list[set[int]], sizes: Sequence[int]) -> list[int]:
+    """From the last call back: of those that nothing is waiting for take that before which least
+    is alive. It puts off what is not needed yet."""
+    after: list[set[int]] = [set() for _ in calls]
+    for i, needs in enumerate(before):
+        for j in needs:
+            after[j].add(i)
+    reads = [c.reads() - c.writes() for c in calls]
+    writes = [c.writes() for c in calls]
+    writers: dict[int, int] = {}
+    for made in writes:
+        for s in made:
+            writers[s] = writers.get(s, 0) + 1
+    live: set[int] = set()
+
+    def growth(i: int) -> int:
+        grown = sum(sizes[s] for s in reads[i] if s not in live)
+        return grown - sum(sizes[s] for s in writes[i] if writers[s] == 1)
+
+    def took(i: int) -> None:
+        live.update(reads[i])
+        for s in writes[i]:
+            writers[s] -= 1
+
+    return _schedule(after, growth, took, range(len(calls) - 1, -1, -1))[::-1]
+
+
+def _schedule(
+    needs: list[set[int]],
+    growth: Callable[[int], int],
+    took: Callable[[int], None],
+    order: Sequence[int],
+) -> list[int]:
+    """List scheduling. `order`: which of equals comes first."""
+    rank = {i: r for r, i in enumerate(order)}
+    waiting = [len(n) for n in needs]
+    unlocks: list[list[int]] = [[] for _ in needs]
+    for i, n in enumerate(needs):
+        for j in n:
+            unlocks[j].append(i)
+    ready = [rank[i] for i in order if waiting[i] == 0]
     chosen: list[int] = []
     while ready:
-        best = min(
-            ready[:WINDOW], key=lambda i: (_growth(touched[i], live, left, sizes, pinned), i)
-        )
-        ready.remove(best)
+        place = min(ready[:WINDOW], key=lambda r: (growth(order[r]), r))
+        ready.remove(place)
+        best = order[place]
         chosen.append(best)
-        live |= touched[best]
-        for s in touched[best]:
-            left[s] -= 1
-        for j in after[best]:
+        took(best)
+        for j in unlocks[best]:
             waiting[j] -= 1
             if waiting[j] == 0:
-                ready.append(j)
-        ready.sort()
+                insort(ready, rank[j])
     return chosen
-
-
-def _growth(
-    touched: set[int],
-    live: set[int],
-    left: dict[int, int],
-    sizes: Sequence[int],
-    pinned: frozenset[int],
-) -> int:
-    """Bytes alive after the call less those before it."""
-    grown = 0
-    for s in touched:
-        if s not in live:
-            grown += sizes[s]
-        if left[s] == 1 and s not in pinned:
-            grown -= sizes[s]
-    return grown
