@@ -7,7 +7,7 @@ from typing import Any
 from . import raising
 from .machine import Cell, Machine
 from .nodes import Code, Node, value_code
-from .values import Value
+from .values import Value, first_value
 
 
 class Call(Node):
@@ -116,6 +116,34 @@ class CallValue(Node):
             m.call_form = form
             try:
                 return callee.call(*arguments)
+            except Exception as error:
+                raise raising.raised(m, error, form) from None
+
+        return run
+
+
+class Store(Node):
+    """A call of a setter: arguments are evaluated in order, the new value last, and passed first."""
+
+    __slots__ = ("arguments", "cell", "form", "value")
+    single = True
+
+    def __init__(self, cell: Cell, arguments: list[Node], value: Node, form: Value) -> None:
+        self.cell = cell
+        self.arguments = arguments
+        self.value = value
+        self.form = form
+
+    def compile(self, m: Machine) -> Code:
+        codes = [value_code(node, m) for node in self.arguments]
+        value, cell, form = value_code(self.value, m), self.cell, self.form
+
+        def run(f: list[Any]) -> Value:
+            arguments = [code(f) for code in codes]
+            new = value(f)
+            m.call_form = form
+            try:
+                return first_value(cell.call(new, *arguments))
             except Exception as error:
                 raise raising.raised(m, error, form) from None
 

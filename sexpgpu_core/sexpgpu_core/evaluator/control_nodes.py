@@ -101,16 +101,12 @@ class HeavyReturn(Node):
 class TagbodyNode(Node):
     """`(tagbody ...)`: statements in order, from tag to tag."""
 
-    __slots__ = ("exits", "scope", "statements", "tags")
-    single = True
+    __slots__ = ("scope", "statements", "tags")
 
-    def __init__(
-        self, tags: Tags, statements: list[Node], scope: FunctionScope, exits: bool
-    ) -> None:
+    def __init__(self, tags: Tags, statements: list[Node], scope: FunctionScope) -> None:
         self.tags = tags
         self.statements = statements
         self.scope = scope
-        self.exits = exits
 
     def compile(self, m: Machine) -> Code:
         codes = [node.compile(m) for node in self.statements]

@@ -8,14 +8,14 @@ from ..diagnostics import problem
 from .analyzer import LAMBDA, Analyzer
 from .binders import analyze_parameters
 from .binding_nodes import Binding, Let
-from .calls import FunctionOf
+from .calls import FunctionOf, Store
 from .closures import LambdaNode
 from .declarations import items_of, parse_body
 from .definitions import core_symbol
 from .lambda_lists import parse_lambda_list
 from .macro_functions import Destructure, macro_node, make_macro
 from .machine import Machine
-from .mistakes import no_function_named, shape
+from .mistakes import call_mistake, no_function_named, shape
 from .nodes import Code, LocalRef, Node
 from .printer import brief
 from .scope import LocalMacro, Scope, Tail, Variable
@@ -209,3 +209,14 @@ def _destructuring_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | Non
     return Destructure("destructuring-bind", value, binder, code, False, form)
 
 
+@special_form("%store", "(setf (name argument...) value)", 2)
+def _store(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+    name = form.cdr.car
+    nodes = an.arguments(form.cdr, scope)
+    cell = an.m.setf_cell(name, Cons(SETF, Cons(name, NIL)))
+    function = cell.function
+    if function is not None and name.home == "":
+        most = function.most if function.most is not None else len(nodes)
+        if not function.least <= len(nodes) <= most:
+            raise call_mistake(function, len(nodes))
+    return Store(cell, nodes[:-1], nodes[-1], form)

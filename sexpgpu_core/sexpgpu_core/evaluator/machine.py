@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..diagnostics import Diagnostic, Expansion, Problem, problem
@@ -79,8 +79,9 @@ class Machine:
         self.setf_cells: dict[Symbol, Cell] = {}
         self.macros: dict[Symbol, Callable[[Value, Any], Value]] = {}
         self.symbol_macros: dict[Symbol, Value] = {}
+        self.module: Any = None
+        self.may_redefine = False
         self.setf_expanders: dict[Symbol, Any] = {}
-        self.types: dict[Symbol, Any] = {}
         self.poisoned_variables: set[Symbol] = set()
         self.diagnostics: list[Diagnostic] = []
         self.output: list[str] = []
@@ -112,6 +113,8 @@ class Machine:
         found = self.setf_cells.get(symbol)
         if found is None:
             found = self.setf_cells[symbol] = Cell(name)
+            if symbol.home == "" and (builtin := BUILTINS.get(f"(SETF {symbol.name})")):
+                found.define(builtin)
         return found
 
     def macro(self, symbol: Symbol) -> Callable[[Value, Any], Value] | None:
@@ -225,8 +228,3 @@ def _with_current(machine: Any, work: Callable[[], Result]) -> Result:
         return work()
     finally:
         _current.pop()
-
-
-def tables() -> Mapping[str, Function]:
-    """Builtins by upper-case name."""
-    return BUILTINS

@@ -166,9 +166,12 @@ class GlobalSet(Node):
 class If(Node):
     """`(if test then else)`; a staged test is refused."""
 
-    __slots__ = ("form", "otherwise", "single", "test", "then")
+    __slots__ = ("form", "name", "otherwise", "single", "test", "then")
 
-    def __init__(self, test: Node, then: Node, otherwise: Node, form: Value) -> None:
+    def __init__(
+        self, test: Node, then: Node, otherwise: Node, form: Value, name: str = "if"
+    ) -> None:
+        self.name = name
         self.test = test
         self.then = then
         self.otherwise = otherwise
@@ -177,14 +180,15 @@ class If(Node):
 
     def compile(self, m: Machine) -> Code:
         test = value_code(self.test, m)
-        then, otherwise, form = self.then.compile(m), self.otherwise.compile(m), self.form
+        then, otherwise = self.then.compile(m), self.otherwise.compile(m)
+        form, name = self.form, self.name
 
         def run(f: list[Any]) -> Value:
             value = test(f)
             if value is NIL:
                 return otherwise(f)
             if value is not T and isinstance(value, Staged):
-                raise raising.refused(m, value, "if", form)
+                raise raising.refused(m, value, name, form)
             return then(f)
 
         return run

@@ -292,7 +292,7 @@ def _tagbody(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     exits = (*tail.exits, tags) if tail is not None else (tags,)
     nodes = [an.node(at.car, inner, Tail(exits), at) for at in statements]
     scope.function.top -= 1
-    return TagbodyNode(tags, nodes, scope.function, tail is not None)
+    return TagbodyNode(tags, nodes, scope.function)
 
 
 @special_form("go", "(go tag)", 1, 1)
