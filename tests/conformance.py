@@ -15,9 +15,17 @@ from typing import Any, NamedTuple
 from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.evaluator.equality import eql, equalp, vector_items
 from sexpgpu_core.evaluator.evaluator import Evaluator, Limits
-from sexpgpu_core.evaluator.printer import brief
+from sexpgpu_core.evaluator.printer import brief, print_text
 from sexpgpu_core.evaluator.standard_variables import VARIABLES
-from sexpgpu_core.evaluator.values import Array, Cons, MultipleValues, String, Value, Vector, keyword
+from sexpgpu_core.evaluator.values import (
+    Array,
+    Cons,
+    MultipleValues,
+    String,
+    Value,
+    Vector,
+    keyword,
+)
 from sexpgpu_core.reader import Reader
 from sexpgpu_core.spans import Source
 
@@ -80,6 +88,23 @@ class Runner:
         found = self.evaluator.evaluate(text)
         return list(found) if found.__class__ is MultipleValues else [found]
 
+    def run_line(self, line: str) -> Outcome:
+        """A form, a tab and what it prints, or `ERROR class`."""
+        form, _, wanted = line.partition("\t")
+        got: str | None = None
+        try:
+            if wanted.startswith("ERROR "):
+                kind = wanted.split()[1]
+                form = f"(handler-case {form} ({kind} () '|{wanted}|))"
+                wanted = f"|{wanted}|"
+            printed = " ; ".join(print_text(value) for value in self.values(form))
+            got = None if printed == wanted else printed
+        except (Problem, Problems) as error:
+            got = told(error)
+        except Exception as error:
+            got = f"PYTHON {type(error).__name__}: {error}"
+        return Outcome("lines", form[:30], form, wanted, got)
+
     def read(self, text: str) -> Value:
         return next(iter(Reader(Source("-", text), self.evaluator.module).forms()))
 
@@ -120,6 +145,10 @@ def toplevel(text: str) -> Iterator[str]:
 def outcomes(path: Path, chapter: str | None, name: str | None) -> Iterator[Outcome]:
     """All outcomes; the harness stands beside the cases."""
     harness = (path.parent / "harness.lisp").read_text(encoding="utf-8")
+    if path.suffix == ".tsv":
+        for line in path.read_text(encoding="utf-8").splitlines():
+            yield Runner("").run_line(line)
+        return
     runner, file = None, None
     for line in path.read_text(encoding="utf-8").splitlines():
         case = json.loads(line)

@@ -11,10 +11,12 @@ from . import (
     function_forms,
     handler_forms,
     iteration_forms,
+    loop_macro,
     modify_macros,
     quasiquote,
     setf_definitions,
     special_forms,
+    standard_syntax,
     value_macros,
 )
 
@@ -29,9 +31,11 @@ __all__ = [
     "function_forms",
     "handler_forms",
     "iteration_forms",
+    "loop_macro",
     "modify_macros",
     "quasiquote",
     "setf_definitions",
     "special_forms",
+    "standard_syntax",
     "value_macros",
 ]
