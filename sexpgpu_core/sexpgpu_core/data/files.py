@@ -27,9 +27,10 @@ def _match(text: str, base: str) -> list[Path]:
     folder = Path(base)
     if _GLOB & set(text):
         # a pattern may be absolute, which Path.glob refuses
-        from glob import glob
+        from glob import escape, glob
 
-        matches = sorted(glob(str(folder / text), recursive=True))
+        pattern = os.path.join(escape(str(folder)), text)
+        matches = sorted(glob(pattern, recursive=True))
         files = [Path(match) for match in matches if os.path.isfile(match)]
         if files:
             return files

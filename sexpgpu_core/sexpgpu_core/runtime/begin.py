@@ -94,6 +94,8 @@ def reopen(
     try:
         checkpoints = Checkpoints(path / "checkpoints", disk)
         checkpoints.sweep()
+        for scratch in path.glob(".status.json-*"):  # of a process killed while it wrote
+            scratch.unlink()
         best = job.experiment.run.checkpoint.best
         saved = checkpoints.choose(which, best[0] if best else None)
         checkpoint = checkpoints.load(saved)

@@ -98,7 +98,7 @@ def _ended(loop: Loop, reason: str) -> Summary:
         if not target["met"]:
             loop.folder.events.write("target", step, target=target)
     missed = loop.report.ledger.missed
-    if not missed:
+    if reason == "target" or not missed:
         return _finish(loop, Ending("finished", 0), reason, None)
     told = f"{missed[0]['metric']} did not come {missed[0]['goal']} {missed[0]['threshold']}"
     return _finish(loop, Ending("finished", 5), reason, diagnostic("E-RUN-TARGET", told))

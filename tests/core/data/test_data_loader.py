@@ -290,3 +290,25 @@ def test_the_manifest_entry_hashes_contents(text):
     entry = trained(text).identity()
     assert entry["fingerprint"].startswith("sha256:")
     assert (entry["examples"], entry["bytes"], entry["files"]) == (100, 100, 1)
+
+
+def test_data_that_is_drawn_has_no_fields_and_no_end(tmp_path):
+    loader = Loader(declared("none", batch=4), tmp_path)
+    assert (loader.fields("train"), loader.examples("train"), loader.batches("train")) == (
+        {},
+        None,
+        None,
+    )
+    assert loader.batch("train", 1_000) == {}
+    assert list(loader.evaluation("train", 3)) == [{}, {}, {}]
+    bounded = Loader(declared("none", options={"examples": 9}, batch=4), tmp_path)
+    assert (bounded.batches("train"), bounded.epoch("train", 3)) == (2, (1, 0.5))
+
+
+def test_a_folder_with_brackets_in_its_name_takes_globs(tmp_path):
+    folder = tmp_path / "[a]"
+    folder.mkdir()
+    for name in "ba":
+        (folder / f"{name}.txt").write_text(name * 4)
+    loader = Loader(declared("text-files", "*.txt", windows=Windows(8, 8), batch=1), folder)
+    assert bytes(loader.batch("train", 0)["tokens"][0].astype("u1").tobytes()) == b"aaaabbbb"
