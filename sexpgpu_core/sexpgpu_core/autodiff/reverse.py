@@ -51,7 +51,9 @@ def differentiate(
     b.reached = dependents(graph.nodes, {v.node.id for v in wrt.values()})
     start = seed if isinstance(seed, Value) else b.constant(seed, loss.dtype, loss.shape)
     cotangents = {(loss.node.id, loss.result): start}
+    policy, copy = b.policy, b.copy
     sweep(b, [n for n in graph.nodes[: loss.node.id + 1] if n.id in b.reached], cotangents)
+    b.policy, b.copy = policy, copy
     return {name: cotangents.get((v.node.id, v.result)) for name, v in wrt.items()}
 
 

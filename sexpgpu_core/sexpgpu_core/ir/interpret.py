@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import Problem
 from .builder import Builder
 from .graph import Graph, Node, Value
 from .operation import Operations
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 def run(
     graph: Graph, inputs: Mapping[str, np.ndarray], operations: Operations, f64: bool = False
 ) -> dict[str, np.ndarray]:
-    """All results by name. `inputs` by input name, cast to the inputs' types; KeyError for one
-    that is missing. `f64`: every float dtype counts as f64, for differences that must be exact.
+    """All results by name, owned by the caller. `inputs` by input name, cast to the inputs' types.
+
+    `f64`: every float dtype counts as f64, for differences that must be exact. KeyError for an
+    input that is missing, ValueError for one of another shape (scalars spread), Problem
+    E-RUN-INDEX for an index outside its axis.
     """
     return _Run(graph, inputs, operations, f64).results()
 
@@ -43,7 +47,12 @@ class _Run:
                 self._step(node)
                 for gone in last.get(node.id, ()):
                     self.values.pop(gone, None)
-        return {k: self.values[v.node.id, v.result] for k, v in self.graph.results.items()}
+        return {k: self._owned(v) for k, v in self.graph.results.items()}
+
+    def _owned(self, value: Value) -> Any:
+        """The array, copied where it may be a view of what the caller gave."""
+        found = self.values[value.node.id, value.result]
+        return found if found.flags.owndata else found.copy()
 
     def _last_uses(self, live: set[int]) -> dict[int, list[tuple[int, int]]]:
         """Which values are needed no more after a node."""
@@ -76,7 +85,10 @@ class _Run:
     def _input(self, node: Node, type_: Type) -> Any:
         import numpy as np
 
-        value = np.asarray(self.inputs[node.get("name")])
+        name = node.get("name")
+        value = np.asarray(self.inputs[name])
+        if value.shape not in (type_.shape, ()):
+            raise ValueError(f"input {name} is {type_} and was given {value.shape}")
         return np.broadcast_to(value.astype(numpy_dtype(type_.dtype), copy=False), type_.shape)
 
     def _apply(
@@ -91,6 +103,20 @@ class _Run:
             return operation.reference(arrays, dict(node.attributes), types)
         except NotImplementedError:
             return self._expanded(node, arrays)
+        except Problem as found:
+            raise self._placed(found, node) from None
+
+    def _placed(self, found: Problem, node: Node) -> Problem:
+        """A fault of the data, with the operation's name and place."""
+        told = found.diagnostic
+        message = f"{node.operation}: {told.message}"
+        found.diagnostic = told._replace(message=message, scope=told.scope or self._scope(node))
+        origin = self.graph.origin(node)
+        return found if origin is None else found.locate(origin.span, origin.expansion)
+
+    def _scope(self, node: Node) -> str | None:
+        origin = self.graph.origin(node)
+        return origin.scope if origin is not None else None
 
     def _update(self, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         body = self.graph.bodies[node.get("body")]

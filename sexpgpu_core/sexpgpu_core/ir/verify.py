@@ -56,6 +56,9 @@ def _node_faults(  # type: ignore[no-untyped-def]
     names = [k for k, _ in node.attributes]
     if names != sorted(set(names)) or any(v is None for _, v in node.attributes):
         yield "attributes are not sorted, or None"
+    known = getattr(operations[node.operation], "attributes", None)
+    if known is not None and not set(names).issubset(known.required + known.optional):
+        yield f"takes ({known}), not {' '.join(names)}"
     twin = seen.setdefault(_key(*_identity(node)), node)
     if twin is not node:
         yield f"is the same as {twin!r}"

@@ -58,3 +58,10 @@ def test_a_body_that_is_missing_is_found() -> None:
     b("update", x, body="0", inputs=("p",), results=(("p", "f32", (2,)),))
     with pytest.raises(Problem, match="body is not in the graph"):
         verify(b.graph, OPERATIONS)
+
+
+def test_an_attribute_that_is_not_taken_is_found() -> None:
+    b = _graph()
+    b("exp", Value(b.graph.nodes[0]), axis=1)
+    with pytest.raises(Problem, match=r"takes \(\), not axis"):
+        verify(b.graph, OPERATIONS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from op_cases import DIFFERENTIABLE, built
 
+from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir import Builder, Fusion, Type
 from sexpgpu_core.ir.interpret import expansion
 from sexpgpu_core.ir.ops import OPERATIONS
@@ -51,6 +52,19 @@ def test_every_doc_says_what_it_does_and_its_gradient(name: str) -> None:
         or OPERATIONS[name].fusion is Fusion.LEAF
         or name.startswith(("stop", "straight", "barrier", "gradient"))
     )
+
+
+def test_examples_and_cases_have_attributes_that_are_taken() -> None:
+    given = [(n, _example(n)[2]) for n in OPERATIONS]
+    for name, attributes in given + [(c.operation, c.attributes) for c in DIFFERENTIABLE]:
+        known = OPERATIONS[name].attributes
+        assert set(known.required) <= set(attributes), name
+        assert set(attributes) <= set(known.required + known.optional), name
+
+
+def test_an_attribute_that_is_missing_is_named() -> None:
+    with pytest.raises(Problem, match="reduce-sum without attribute 'axes'"):
+        OPERATIONS["reduce-sum"].infer((Type("f32", (2,)),), {"axis": 0})
 
 
 def test_every_gradient_is_held_to_differences() -> None:

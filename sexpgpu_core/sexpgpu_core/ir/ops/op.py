@@ -9,6 +9,7 @@ from ...diagnostics import problem
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Dependence, Fusion, Precision
 from ..types import Type
+from .attributes import ATTRIBUTES, Names
 from .examples import EXAMPLES
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Op:
         "_expand",
         "_gradient",
         "_infer",
+        "attributes",
         "commutative",
         "doc",
         "family",
@@ -85,6 +87,7 @@ class Op:
         raw: bool = False,
     ) -> None:
         self.name = name
+        self.attributes = ATTRIBUTES.get(name, Names())
         self.family = family
         self.fusion = fusion
         self.precision = precision
@@ -110,7 +113,10 @@ class Op:
 
     def infer(self, operands: Types, attributes: Attributes) -> Types:
         """Types of the results. Raises Problem."""
-        return self._infer(self, operands, attributes)
+        try:
+            return self._infer(self, operands, attributes)
+        except KeyError as missing:
+            raise problem("E-CALL-KEYWORD", f"{self.name} without attribute {missing}") from None
 
     def gradient(self, b: Builder, node: Node, out: Cotangents) -> Cotangents:
         """Cotangents of the operands; None is zero. Raises E-GRADIENT where there is none."""
