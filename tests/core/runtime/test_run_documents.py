@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sexpgpu_core
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import CheckpointDeclaration
 from sexpgpu_core.runtime import begin, cadence, clock, events, ledger, run, runs, slug, status
@@ -20,7 +21,7 @@ from sexpgpu_core.runtime.job import MetricSpec
 from sexpgpu_core.runtime.metrics import Accumulator
 from sexpgpu_core.runtime.signals import Signals
 
-SCHEMAS = Path(__file__).parents[4] / "shared" / "design" / "contracts" / "schemas"
+SCHEMAS = Path(sexpgpu_core.__file__).parent / "schemas"
 
 
 def closed(schema):
@@ -38,10 +39,9 @@ def closed(schema):
 
 def validator(name):
     jsonschema = pytest.importorskip("jsonschema", reason="schemas are checked by jsonschema")
-    path = SCHEMAS / f"{name}.json"
-    if not path.is_file():
-        pytest.skip("the contract's schemas are not beside this checkout")
-    return jsonschema.Draft202012Validator(closed(json.loads(path.read_text())))
+    return jsonschema.Draft202012Validator(
+        closed(json.loads((SCHEMAS / f"{name}.json").read_text()))
+    )
 
 
 def event_keys():
