@@ -12,7 +12,7 @@ from .job import Job, ProgramFacts
 from .machine import Machine, environment, git
 
 VERSION = 1
-_CHOICES = frozenset({"variant", "point", "steps", "seed"})
+_SET = "set:"
 
 
 def manifest(
@@ -90,7 +90,7 @@ def selection(job: Job) -> dict[str, Any]:
     return {
         "variant": chosen.get("variant"),
         "point": chosen.get("point"),
-        "set": {name: text for name, text in chosen.items() if name not in _CHOICES},
+        "set": {k.removeprefix(_SET): v for k, v in chosen.items() if k.startswith(_SET)},
         "values": {name: knob.text for name, knob in job.experiment.knobs.items()},
     }
 

@@ -213,7 +213,7 @@ def a_job(
         targets=tuple(targets),
         run=settings,
         modules=(ModuleRead("sexpgpu/nn", "nn.lisp", "(provide nn)", "0" * 64),),
-        selection={"variant": "smoke", "lr": "0.05"},
+        selection={"variant": "smoke", "set:lr": "0.05"},
     )
     types = {
         "parameter:w": Type("f32", (WIDTH,)),
