@@ -95,9 +95,7 @@ def compare(threads: int, options: argparse.Namespace) -> dict[str, object]:
 def with_neighbour(options: argparse.Namespace) -> dict[str, object]:
     """Our step with 1 and 2 threads while another process keeps one core busy."""
     busy = subprocess.Popen([sys.executable, "-c", BUSY])
-    workers = [
-        Side(f"{n} threads", [str(HERE / "worker_sexpgpu.py"), str(n)]) for n in (1, 2)
-    ]
+    workers = [Side(f"{n} threads", [str(HERE / "worker_sexpgpu.py"), str(n)]) for n in (1, 2)]
     try:
         times = interleave(workers, options.blocks, options.steps)
     finally:
@@ -121,8 +119,15 @@ def main() -> None:
     parser.add_argument("--eager-only", action="store_true")
     parser.add_argument("--neighbour", action="store_true")
     options = parser.parse_args()
-    print(json.dumps({"machine": platform.processor() or platform.machine(),
-                      "cores": os.cpu_count(), "python": platform.python_version()}))
+    print(
+        json.dumps(
+            {
+                "machine": platform.processor() or platform.machine(),
+                "cores": os.cpu_count(),
+                "python": platform.python_version(),
+            }
+        )
+    )
     for threads in options.threads:
         print(json.dumps(compare(threads, options)))
     if options.neighbour:

@@ -40,9 +40,7 @@ def training_hash(
         for key, (traced, optimization) in stages.items()
     ]
     guard = run.finite_guard
-    return digest(
-        IR_VERSION, tuple(parts), run.seed, steps, run.precision, run.microbatches, guard
-    )
+    return digest(IR_VERSION, tuple(parts), run.seed, steps, run.precision, run.microbatches, guard)
 
 
 def _stage(traced: Traced, optimization: Optimization, operations: Operations) -> tuple[Any, ...]:
@@ -84,9 +82,7 @@ def experiment_id(training: str, experiment: Experiment) -> str:
     return digest(training, experiment.run.deterministic)[:12]
 
 
-def evaluation_id(
-    graph: str, declared: PassDeclaration, data: str, reading: Iterable[Any]
-) -> str:
+def evaluation_id(graph: str, declared: PassDeclaration, data: str, reading: Iterable[Any]) -> str:
     """Twelve hex digits of a pass: its graph, data, cadence and weights."""
     cadence = (declared.every, declared.at, declared.batches, repr(declared.weights))
     return digest(graph, data, tuple(reading), cadence)[:12]

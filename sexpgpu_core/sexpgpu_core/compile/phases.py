@@ -1,4 +1,4 @@
-"""How long each phase took, in CPU seconds, and what it made: what the bench and `explain` print."""
+"""How long each phase took, in CPU seconds, and how much it made: for the bench and `explain`."""
 
 from __future__ import annotations
 

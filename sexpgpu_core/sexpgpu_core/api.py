@@ -1,0 +1,312 @@
+"""The Python API: load, check, compile and run an experiment; the graph and forms of a file.
+
+Every function takes a path or a `spans.Source` and a selection (variant, sets, steps, seed), and
+raises `Problem` or `Problems` for a user's mistakes, but for `check`, which reports them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .config import Settings, settings
+from .data.loader import Loader
+from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, problem
+from .plugins import installed
+from .registry import Registry
+from .spans import Source
+
+if TYPE_CHECKING:
+    from .compile import Compiled
+    from .device import Device
+    from .evaluator.evaluator import Evaluator
+    from .experiment.declarations import Experiment
+    from .runtime.run import Summary
+
+Sets = Iterable[tuple[str, str]]
+"""Knobs and their Lisp texts, in order: what -s gives."""
+
+
+class Loaded(NamedTuple):
+    """A file that was read and evaluated."""
+
+    experiment: Experiment
+    evaluator: Evaluator
+    loaders: Mapping[str, Loader]
+    registry: Registry
+
+
+class CheckReport(NamedTuple):
+    """What `check` found. `reached`: the last phase; `complete`: no later phase was kept back."""
+
+    diagnostics: list[Diagnostic]
+    reached: str
+    complete: bool
+    summary: dict[str, Any] | None
+    selection: dict[str, Any] | None
+    output: str
+
+
+def load(
+    file: str | Path | Source,
+    *,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    registry: Registry | None = None,
+) -> Loaded:
+    """Read and evaluate a run file; nothing is traced yet."""
+    from .staging.declare import declare
+
+    rows = registry if registry is not None else plugins()
+    source = file if isinstance(file, Source) else _read(Path(file))
+    base = _base(source)
+    experiment, evaluator = declare(
+        source,
+        modules=lambda name: _module(rows, name),
+        read_file=lambda path: _text(base / path),
+        variant=variant,
+        sets=dict(sets),
+        steps=steps,
+        seed=seed,
+        sources=_Sources(rows),
+        base=str(base),
+    )
+    loaders = {
+        name: Loader(declared, base, experiment.run.seed, _source_rows(rows))
+        for name, declared in experiment.loaders.items()
+    }
+    return Loaded(experiment, evaluator, loaders, rows)
+
+
+def plugins(of: Settings | None = None) -> Registry:
+    """What is installed; codes of plug-ins join the catalogue."""
+    found = installed(of or settings())
+    add_codes(found.codes())
+    return found
+
+
+def device(name: str, registry: Registry | None = None) -> Device:
+    """A device by name; opens nothing. E-DEVICE-UNKNOWN with the nearest."""
+    rows = registry if registry is not None else plugins()
+    made: Device = rows.load("devices", name)({})
+    return made
+
+
+def compile(  # noqa: A001 - the word for it
+    loaded: Loaded, device: Device
+) -> Compiled:
+    """Trace, differentiate, fuse and plan every stage and pass for a device. Opens nothing."""
+    from .compile import compile_experiment
+
+    return compile_experiment(
+        loaded.experiment,
+        loaded.evaluator,
+        operations=operations(loaded.registry),
+        device=device,
+        loaders=loaded.loaders,
+    )
+
+
+def operations(registry: Registry) -> Mapping[str, Any]:
+    """Core's operations and those of plug-ins, each loaded when it is first asked for."""
+    from .ir.ops import OPERATIONS
+
+    return _Operations(OPERATIONS, registry) if registry.names("operations") else OPERATIONS
+
+
+def check(
+    file: str | Path | Source,
+    *,
+    device: str | None = None,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+) -> CheckReport:
+    """All that can be known without training: every diagnostic, and a summary where there is one."""
+    from .runtime.manifest import selection
+
+    rows = plugins()
+    sets = list(sets)
+    evaluator: Any = None
+    try:
+        loaded = load(
+            file, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows
+        )
+        evaluator = loaded.evaluator
+        job = compile(loaded, _device_of(rows, device)).job
+    except (Problem, Problems) as error:
+        found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
+        evaluator = evaluator or getattr(error, "evaluator", None)
+        return _stopped(found, evaluator)
+    warnings = _ordered(evaluator.diagnostics)
+    output = "".join(evaluator.output)
+    return CheckReport(warnings, "device", True, dict(job.summary), selection(job), output)
+
+
+def _stopped(found: list[Diagnostic], evaluator: Any) -> CheckReport:
+    """A report of a file with errors: the last phase that was reached is that of the errors."""
+    warnings = evaluator.diagnostics if evaluator is not None else []
+    phases = [PHASES.index(d.phase) for d in found if d.is_error and d.phase in PHASES]
+    reached = PHASES[max(phases)] if phases else "evaluator"
+    output = "".join(evaluator.output) if evaluator is not None else ""
+    return CheckReport(_ordered([*found, *warnings]), reached, False, None, None, output)
+
+
+def _ordered(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """By file and place; one a span and code."""
+    seen: dict[tuple[Any, ...], Diagnostic] = {}
+    for d in found:
+        place = (d.span.source.name, d.span.start) if d.span else (d.file or "", -1)
+        seen.setdefault((*place, d.code, "" if d.span else d.message), d)
+    return [seen[key] for key in sorted(seen)]
+
+
+def evaluate(
+    file: str | Path | Source,
+    form: str,
+    *,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+) -> list[tuple[str, str]]:
+    """The values of a form in a file's environment: (text, type) each."""
+    from .evaluator.builtins.types import type_of
+    from .evaluator.printer import print_text
+    from .evaluator.values import MultipleValues
+
+    evaluator = load(file, variant=variant, sets=sets, steps=steps, seed=seed).evaluator
+    value = evaluator.evaluate(form)
+    several = value if isinstance(value, MultipleValues) else (value,)
+    return [(print_text(v), print_text(type_of(v))) for v in several]
+
+
+def graph_text(
+    file: str | Path | Source,
+    *,
+    stage: str | None = None,
+    graph: str = "train",
+    phase: str = "optimized",
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    device_name: str | None = None,
+) -> str:
+    """A program's graph as text that parses back; phase lowered: its kernels and calls."""
+    loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    compiled = compile(loaded, _device_of(loaded.registry, device_name))
+    from .compile.show import show
+
+    return show(compiled, graph, stage, phase)
+
+
+def run(
+    file: str | Path,
+    *,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+    name: str | None = None,
+    resume: str | None = None,
+    runs_root: str | Path = "runs",
+    progress: Any = None,
+) -> Summary:
+    """Train a file to its end; see runtime.run. `progress`: has event(dict), warnings(list)."""
+    from .training import train
+
+    loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    chosen = device or loaded.experiment.run.device or "cpu"
+    return train(
+        loaded,
+        _device_of(loaded.registry, chosen),
+        compile,
+        threads=threads,
+        name=name,
+        resume=resume,
+        root=Path(runs_root),
+        progress=progress,
+    )
+
+
+def _device_of(registry: Registry, name: str | None) -> Device:
+    if name is None:
+        name = "cpu" if registry.get("devices", "cpu") is not None else "reference"
+    return device(name, registry)
+
+
+def _read(path: Path) -> Source:
+    return Source(path.as_posix(), _text(path))
+
+
+def _text(path: Path) -> str:
+    """A file's text. E-USAGE-FILE, E-READ-ENCODING."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise problem(
+            "E-READ-ENCODING", f"byte {error.start} of {path} is not UTF-8", file=path.as_posix()
+        ) from None
+    except OSError as error:
+        raise problem(
+            "E-USAGE-FILE", f"{path}: {(error.strerror or str(error)).lower()}"
+        ) from None
+
+
+def _base(source: Source) -> Path:
+    """The folder that relative paths of a file start from."""
+    return Path.cwd() if source.name == "-" else Path(source.name).parent
+
+
+def _module(registry: Registry, name: str) -> Any:
+    """A module by name, or None."""
+    if registry.get("modules", name) is None:
+        return None
+    from .evaluator.modules import ModuleText
+
+    path, text = registry.text("modules", name)
+    return ModuleText(path, text)
+
+
+def _source_rows(registry: Registry) -> list[Any]:
+    return [registry.get("sources", name) for name in registry.names("sources")]
+
+
+class _Sources(Mapping[str, Any]):
+    """Rows of source kinds by name, built when one is looked up."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> Any:
+        row = self._registry.get("sources", name)
+        if row is None:
+            raise KeyError(name)
+        return row
+
+    def __iter__(self) -> Any:
+        return iter(self._registry.names("sources"))
+
+    def __len__(self) -> int:
+        return len(self._registry.names("sources"))
+
+
+class _Operations(dict[str, Any]):
+    """Core's table; a plug-in's operation is imported when its name is first asked for."""
+
+    def __init__(self, core: Mapping[str, Any], registry: Registry) -> None:
+        super().__init__(core)
+        self._registry = registry
+
+    def __missing__(self, name: str) -> Any:
+        if self._registry.get("operations", name) is None:
+            raise KeyError(name)
+        made = self[name] = self._registry.load("operations", name)
+        return made

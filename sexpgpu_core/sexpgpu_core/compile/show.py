@@ -1,0 +1,53 @@
+"""A compiled program as text, after each phase: what `ir` prints."""
+
+from __future__ import annotations
+
+from ..diagnostics import nearest, problem
+from ..ir.text import write
+from ..kernels.dump import dump
+from .pipeline import Compiled
+
+PHASES = ("traced", "differentiated", "optimized", "lowered")
+
+
+def show(compiled: Compiled, graph: str, stage: str | None, phase: str) -> str:
+    """`graph`: train or a pass; `stage`: a training stage, the first by default."""
+    name = _program(compiled, graph, stage)
+    if phase == "traced":
+        return write(_traced(compiled, name))
+    if phase == "differentiated":
+        return write(compiled.steps[name])
+    unit = next(u for u in compiled.job.units if u.name == name)
+    if phase == "lowered":
+        if unit.plan is None:
+            raise problem("E-USAGE-VALUE", "the reference device has no lowered form")
+        return dump(unit.plan.calls, unit.graph)
+    return write(unit.graph)
+
+
+def _program(compiled: Compiled, graph: str, stage: str | None) -> str:
+    stages = [key.partition(":")[2] for key in compiled.stages]
+    if graph == "train":
+        chosen = (stage or stages[0]).lstrip(":").lower()
+        return f"step/{_known(chosen, stages, 'stage')}"
+    _known(graph, list(compiled.passes), "pass")
+    trace = compiled.passes[graph]
+    return f"eval/{graph}" + ("" if trace.whole is not None else "/rest")
+
+
+def _known(name: str, known: list[str], what: str) -> str:
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"did you mean {near}?" if near else "known: " + " ".join(known)
+        raise problem("E-USAGE-VALUE", f"no {what} is named {name}", hint=hint)
+    return name
+
+
+def _traced(compiled: Compiled, name: str):  # type: ignore[no-untyped-def]
+    kind, _, rest = name.partition("/")
+    if kind == "step":
+        return next(s for k, s in compiled.stages.items() if k.endswith(f":{rest}")).traced.graph
+    trace = compiled.passes[rest.removesuffix("/rest")]
+    found = trace.whole if trace.whole is not None else trace.rest
+    assert found is not None
+    return found.graph

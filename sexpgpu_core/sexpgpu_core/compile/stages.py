@@ -1,0 +1,171 @@
+"""Each training stage and each pass of an experiment, traced: what later phases take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from ..data.loader import Loader
+from ..diagnostics import problem
+from ..evaluator.evaluator import Evaluator
+from ..experiment.declarations import Experiment, PassDeclaration
+from ..ir import Operations
+from ..ir.types import Type
+from ..staging.curriculum import default_stage
+from ..staging.trace import stage_counters, trace_optimizer, trace_pass, trace_stage
+from ..staging.traced import Optimization, Parameter, Traced
+
+
+class StageTrace(NamedTuple):
+    """A training stage: its block of B / M rows, its optimizer, what its counters add."""
+
+    traced: Traced
+    optimization: Optimization
+    rows: int  # B
+    microbatches: int
+    counters: Mapping[str, int]
+
+
+class PassTrace(NamedTuple):
+    """A pass: for batches of B rows, and for the rows that are left (None: not needed)."""
+
+    declared: PassDeclaration
+    loader: str
+    stage: str
+    whole: Traced | None
+    rest: Traced | None
+    rows: int
+    rest_rows: int
+
+
+class Tracing:
+    """Traces programs of one experiment."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        operations: Operations,
+        loaders: Mapping[str, Loader],
+    ) -> None:
+        self.experiment = experiment
+        self.evaluator = evaluator
+        self.operations = operations
+        self.loaders = loaders
+
+    def training_stages(self) -> list[tuple[str, str]]:
+        """Stages that train: the default one, or with a curriculum all that no pass claims."""
+        if self.experiment.curriculum is None:
+            return [default_stage(self.experiment)]
+        passes = {(p.loader, p.stage) for p in self.experiment.passes.values()}
+        return [
+            (name, stage)
+            for name, loader in self.experiment.loaders.items()
+            for stage in loader.stages
+            if (name, stage) not in passes
+        ]
+
+    def steps(self) -> int:
+        """Steps of the run. E-STEPS-UNKNOWN where epochs or :until cannot be turned into steps."""
+        run = self.experiment.run
+        if run.steps is not None:
+            return run.steps
+        loader, stage = self.training_stages()[0]
+        if run.epochs is not None:
+            batches = self.loaders[loader].batches(stage)
+            if batches is None:
+                raise problem(
+                    "E-STEPS-UNKNOWN", f"{loader} has no end, so {run.epochs} epochs have none"
+                ).locate(run.span)
+            return run.epochs * batches
+        assert run.until is not None
+        name, bound = run.until
+        rows = self.loaders[loader].rows(stage)
+        counters = stage_counters(self.experiment, self.evaluator, loader, stage, rows)
+        if counters.get(name, 0) <= 0:
+            raise problem("E-STEPS-UNKNOWN", f"no counter :{name} grows in :{stage}").locate(
+                run.span
+            )
+        return math.ceil(bound / counters[name])
+
+    def stage(self, loader: str, stage: str, steps: int) -> StageTrace:
+        """One training stage. E-BATCH-DIVIDE where M does not divide B."""
+        declared = self.experiment.loaders[loader].stages[stage]
+        rows = self.loaders[loader].rows(stage)
+        blocks = declared.microbatches or self.experiment.run.microbatches
+        if rows % blocks:
+            raise problem(
+                "E-BATCH-DIVIDE",
+                f"{rows} rows are no whole multiple of {blocks} microbatches",
+                rows=rows,
+                microbatches=blocks,
+            ).locate(declared.span or self.experiment.run.span)
+        traced = trace_stage(
+            self.experiment,
+            self.evaluator,
+            self.operations,
+            loader,
+            stage,
+            self._fields(loader, stage, rows // blocks),
+            self._batch(loader, rows // blocks),
+            steps=steps,
+            microbatches=blocks,
+        )
+        optimization = trace_optimizer(
+            self.experiment,
+            self.evaluator,
+            self.operations,
+            traced,
+            steps=steps,
+            microbatches=blocks,
+        )
+        counters = stage_counters(self.experiment, self.evaluator, loader, stage, rows)
+        return StageTrace(traced, optimization, rows, blocks, counters)
+
+    def evaluation(
+        self, declared: PassDeclaration, known: Mapping[str, Parameter], steps: int
+    ) -> PassTrace | None:
+        """One pass over a loader's stage; None for a pass of an output alone."""
+        if declared.loader is None or declared.stage is None:
+            return None
+        loader, stage = declared.loader, declared.stage
+        rows = self.loaders[loader].rows(stage)
+        whole, rest = self.loaders[loader].evaluation_rows(stage, declared.batches)
+        return PassTrace(
+            declared,
+            loader,
+            stage,
+            self._pass(declared, rows, known, steps) if whole else None,
+            self._pass(declared, rest, known, steps) if rest else None,
+            rows,
+            rest,
+        )
+
+    def _pass(
+        self, declared: PassDeclaration, rows: int, known: Mapping[str, Parameter], steps: int
+    ) -> Traced:
+        assert declared.loader is not None
+        assert declared.stage is not None
+        return trace_pass(
+            self.experiment,
+            self.evaluator,
+            self.operations,
+            declared.name,
+            declared.loader,
+            declared.stage,
+            self._fields(declared.loader, declared.stage, rows),
+            self._batch(declared.loader, rows),
+            steps=steps,
+            known=known,
+        )
+
+    def _batch(self, loader: str, rows: int) -> int | None:
+        return None if self.experiment.loaders[loader].whole else rows
+
+    def _fields(self, loader: str, stage: str, rows: int) -> dict[str, Type]:
+        """Types of the raw fields with the batch axis in front."""
+        of = self.loaders[loader].fields(stage)
+        if self.experiment.loaders[loader].whole:
+            return dict(of)
+        return {name: Type(t.dtype, (rows, *t.shape)) for name, t in of.items()}

@@ -1,0 +1,98 @@
+"""What `check` prints of a compiled experiment: parameters, memory, disk, FLOPs, groups, ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..device import Unit
+from ..experiment.declarations import Experiment
+from ..plan.plan import Persistent, Region
+from ..staging.traced import Group, Parameter
+from .stages import StageTrace
+
+
+def summarize(
+    experiment: Experiment,
+    stages: Mapping[str, StageTrace],
+    units: Mapping[str, Unit],
+    persistent: Persistent,
+    identity: str,
+    training: str,
+    evaluations: Mapping[str, str],
+    steps: int,
+    flops: int,
+) -> dict[str, Any]:
+    """By the key `summary` of contracts/schemas/check.json."""
+    first = next(iter(stages.values()))
+    return {
+        "experiment_id": identity,
+        "ir_sha256": training,
+        "knobs": len(experiment.knobs),
+        "parameters": _parameters(stages.values()),
+        "steps": steps,
+        "flops_per_step": flops,
+        "memory": _memory(units.values(), persistent),
+        "disk_bytes": _disk(experiment, persistent),
+        "batch": {
+            name: {"dtype": t.dtype, "shape": [first.rows, *t.shape[1:]]}
+            for name, t in first.traced.fields.items()
+        },
+        "evaluation_ids": dict(evaluations),
+        "groups": [
+            _group(number, group, first.traced.parameters)
+            for number, group in enumerate(first.optimization.groups, 1)
+        ],
+    }
+
+
+def _parameters(stages: Iterable[StageTrace]) -> dict[str, int]:
+    found: dict[str, Parameter] = {}
+    trained: set[str] = set()
+    for stage in stages:
+        found.update(stage.traced.parameters)
+        trained |= set(stage.optimization.updates)
+    return {
+        "count": sum(p.type.size for p in found.values()),
+        "tensors": len(found),
+        "trainable": sum(p.type.size for path, p in found.items() if path in trained),
+    }
+
+
+def _memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
+    """Bytes that the device will hold: all of it is planned before a device is opened."""
+    plans = [u.plan for u in units if u.plan is not None]
+    kinds = {"parameter": 0, "optimizer": 0}
+    for name, type in persistent.types.items():
+        kind = name.partition(":")[0]
+        if kind in kinds:
+            kinds[kind] += type.bytes
+    transient = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans), default=0)
+    edges = sum(
+        p.bytes.get(region, 0)
+        for p in plans
+        for region in (Region.INPUT, Region.SCALAR, Region.OUTPUT)
+    )
+    return {
+        "peak_bytes": persistent.bytes + transient + edges,
+        "parameters_bytes": kinds["parameter"],
+        "optimizer_bytes": kinds["optimizer"],
+        "activations_bytes": transient,
+    }
+
+
+def _disk(experiment: Experiment, persistent: Persistent) -> int:
+    """Bytes of the checkpoints that the retention policy keeps at once."""
+    checkpoint = experiment.run.checkpoint
+    keep = checkpoint.keep or 1
+    return persistent.bytes * (keep + (checkpoint.best is not None) + 1)
+
+
+def _group(number: int, group: Group, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    return {
+        "name": str(number),
+        "optimizer": group.name,
+        "parameters": len(group.paths),
+        "count": sum(parameters[path].type.size for path in group.paths),
+        "hyper": dict(group.facts),
+    }
