@@ -22,12 +22,13 @@ LIMIT = 250
 class Cluster:
     """Nodes of one kernel and the frames of the values it makes and reads."""
 
-    __slots__ = ("breaks", "fold", "frames", "id", "inner", "made", "nodes", "reduced", "size")
+    __slots__ = ("breaks", "fold", "frames", "id", "inner", "late", "made", "nodes", "reduced", "size")
 
     def __init__(self, id: int, size: int) -> None:
         self.id = id
         self.size = size
         self.inner: int | None = None
+        self.late = False  # only commits need it
         self.fold: tuple[tuple[int, int], ...] | None = None
         self.nodes: list[Node] = []
         self.frames: dict[Key, Frame] = {}
@@ -202,12 +203,19 @@ class Clusters:
             self.maker[node.id, i] = 1 << unit
         return unit
 
-    def add(self, node: Node, extra: int = 0) -> Cluster:
-        """Put a computing node into a cluster; `extra`: units that must come before."""
+    def add(self, node: Node, extra: int = 0, late: bool = False) -> Cluster:
+        """Put a computing node into a cluster; `extra`: units that must come before.
+
+        `late`: only commits need it. Such nodes keep to themselves, so that their kernels can
+        write where the values stay.
+        """
         for cluster in self._candidates(node):
-            if len(cluster.nodes) < LIMIT and self._join(cluster, node, extra):
+            fits = cluster.late == late and len(cluster.nodes) < LIMIT
+            if fits and self._join(cluster, node, extra):
                 return cluster
-        return self._start(node, extra)
+        cluster = self._start(node, extra)
+        cluster.late = late
+        return cluster
 
     def _candidates(self, node: Node) -> list[Cluster]:
         """Clusters of operands, latest first, then those that read what it reads."""
@@ -246,6 +254,8 @@ class Clusters:
         if frame is None:
             return False
         outside = self._outside(cluster, node)
+        if outside and cluster.size > 1 and _size(node.types[0].shape) == 1:
+            return False  # sums of what many kernels gave are no part of one of them
         if self.cycles(cluster, outside | extra):
             return False
         self._take(cluster, node, frame, outside | extra)
@@ -438,7 +448,7 @@ class Clusters:
 
     def _merge(self, cluster: Cluster, other: Cluster) -> bool:
         """Take in another cluster of the same space, if no third unit stands between."""
-        if other.size != cluster.size or len(cluster.nodes) + len(other.nodes) > LIMIT:
+        if other.late != cluster.late or other.size != cluster.size or len(cluster.nodes) + len(other.nodes) > LIMIT:
             return False
         inner = cluster.inner or other.inner
         fold = cluster.fold or other.fold

@@ -1,35 +1,43 @@
-"""Folds over outer rows: partial rows on the fixed grid, and the calls that finish them in order."""
+"""Folds over outer rows: partial rows on the fixed grid, and the calls that finish them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from ..ir.types import Type
 from .build import Output, Shaped
-from .kernel import FOLD_ROWS, Access, Expr, Kernel, KernelCall, Operand, Place, Store, View
+from .kernel import FOLD_ROWS, Access, Expr, Fold, Kernel, KernelCall, Operand, Place, Store, View
 
 Temporary = Callable[[Type], View]
 
 
+class Pending(NamedTuple):
+    """Partial rows of one fold, and where their sum goes."""
+
+    kind: Fold
+    dtype: str
+    width: int
+    source: int
+    target: int
+    place: Place
+    inner: int
+
+
 def fold_calls(shaped: Shaped, folds: list[Output], temporary: Temporary) -> Iterator[KernelCall]:
-    """The calls of a built cluster; a fold of more than one part is finished by further calls."""
-    calls = shaped.calls()
-    if not folds:
-        yield from calls
-        return
-    for call in calls:
-        yield from _folded(call, temporary)
+    """The calls of a built cluster; folds of more than one part are finished by further calls."""
+    for call in shaped.calls():
+        rows = call.outer[1] * call.outer[2]
+        if folds and rows > FOLD_ROWS:
+            yield from _folded(call, -(-rows // FOLD_ROWS), temporary)
+        else:
+            yield call
 
 
-def _folded(call: KernelCall, temporary: Temporary) -> Iterator[KernelCall]:
+def _folded(call: KernelCall, parts: int, temporary: Temporary) -> Iterator[KernelCall]:
     """Send the folds of a call to partial rows, then add those up."""
-    kernel = call.kernel
-    kept, rows = call.outer[0], call.outer[1] * call.outer[2]
-    parts = -(-rows // FOLD_ROWS)
-    if parts <= 1:
-        yield call
-        return
-    finals = []
+    kernel, kept = call.kernel, call.outer[0]
+    pending: dict[int, list[Pending]] = {}
     operands, places = list(call.operands), list(call.places)
     for store in kernel.stores:
         if store.fold == "none":
@@ -37,76 +45,66 @@ def _folded(call: KernelCall, temporary: Temporary) -> Iterator[KernelCall]:
         access = kernel.accesses[store.access]
         width = kernel.inner if access.inner else 1
         dtype = kernel.operands[access.operand].dtype
-        partial = temporary(Type(dtype, (kept, parts, width)))
-        finals.append(
-            (
-                store.fold,
-                dtype,
-                width,
-                partial,
-                call.operands[access.operand],
-                places[store.access],
-                access.inner,
-            )
+        partial = temporary(Type(dtype, (kept, parts, width))).storage
+        target, place = call.operands[access.operand], call.places[store.access]
+        pending.setdefault(width, []).append(
+            Pending(store.fold, dtype, width, partial, target, place, access.inner)
         )
-        operands[access.operand] = partial.storage
+        operands[access.operand] = partial
         places[store.access] = (parts * width, width, 0, 0, 1)
     yield KernelCall(
         kernel, tuple(operands), call.outer, tuple(places), call.scalars, call.commit, call.nodes
     )
-    for kind, dtype, width, partial, storage, place, inner in finals:
-        yield from _finish(
-            kind, dtype, width, kept, parts, partial, storage, place, inner, call, temporary
-        )
+    for group in pending.values():
+        yield from _finished(group, kept, parts, call.nodes, temporary)
+
+
+def _finished(
+    group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...], temporary: Temporary
+) -> Iterator[KernelCall]:
+    """Partial rows of one width folded again, in order, until one is left."""
+    while parts > FOLD_ROWS:
+        more = -(-parts // FOLD_ROWS)
+        width = group[0].width
+        place = (more * width, width, 0, 0, 1)
+        inner = 1 if width > 1 else 0
+        between = [
+            p._replace(
+                target=temporary(Type(p.dtype, (kept, more, width))).storage,
+                place=place,
+                inner=inner,
+            )
+            for p in group
+        ]
+        yield _finish(between, kept, parts, nodes)
+        group = [p._replace(source=b.target) for p, b in zip(group, between)]
+        parts = more
+    yield _finish(group, kept, parts, nodes)
 
 
 def _finish(
-    kind: str,
-    dtype: str,
-    width: int,
-    kept: int,
-    parts: int,
-    partial: View,
-    storage: int,
-    place: Place,
-    inner: int,
-    call: KernelCall,
-    temporary: Temporary,
-) -> Iterator[KernelCall]:
+    group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...]
+) -> KernelCall:
+    """One kernel that folds several partials of one width."""
+    count, width = len(group), group[0].width
+    inner = 1 if width > 1 else 0
+    reads = tuple(Operand(p.dtype) for p in group)
+    writes = tuple(Operand(p.dtype, True) for p in group)
     kernel = Kernel(
         width,
         True,
-        (Operand(dtype), Operand(dtype, True)),
-        (Access(0, 1 if inner else 0), Access(1, inner)),  # type: ignore[arg-type]
+        reads + writes,
+        tuple(Access(i, inner) for i in range(count))  # type: ignore[arg-type]
+        + tuple(Access(count + i, p.inner) for i, p in enumerate(group)),  # type: ignore[arg-type]
         (),
-        (Expr("load", (), dtype, access=0),),
-        (Store(1, 0, kind),),  # type: ignore[arg-type]
+        tuple(Expr("load", (), p.dtype, access=i) for i, p in enumerate(group)),
+        tuple(Store(count + i, i, p.kind) for i, p in enumerate(group)),
     )
-    source, step = partial, width
-    while parts > 1:
-        more = -(-parts // FOLD_ROWS)
-        read = (parts * step, step, 0, 0, 0)
-        if more == 1:
-            yield KernelCall(
-                kernel, (source.storage, storage), (kept, parts, 1), (read, place), nodes=call.nodes
-            )
-            return
-        target = temporary(Type(dtype, (kept, more, width)))
-        middle = Kernel(
-            width,
-            True,
-            kernel.operands,
-            (Access(0, 1 if inner else 0), Access(1, 1 if inner else 0)),
-            (),
-            kernel.expressions,
-            kernel.stores,
-        )
-        write = (more * width, width, 0, 0, 0)
-        yield KernelCall(
-            middle,
-            (source.storage, target.storage),
-            (kept, parts, 1),
-            (read, write),
-            nodes=call.nodes,
-        )
-        source, parts = target, more
+    read = (parts * width, width, 0, 0, 1)
+    return KernelCall(
+        kernel,
+        tuple(p.source for p in group) + tuple(p.target for p in group),
+        (kept, parts, 1),
+        (read,) * count + tuple(p.place for p in group),
+        nodes=nodes,
+    )

@@ -19,7 +19,7 @@ from .folding import fold_calls
 from .kernel import KernelCall, NodeCall, Schedule, Storage, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
 from .storing import Storing
-from .views import MOVES, dense_strides, is_dense, moved, part, suits_matmul
+from .views import MOVES, dense_strides, is_dense, moved, part, regroup, suits_matmul
 
 PERSISTENT = ("parameter", "state", "optimizer", "ema", "persistent", "residue")
 
@@ -106,6 +106,7 @@ class Fusion:
         return self.places[key]
 
     def run(self) -> Schedule:
+        self.early = self._early()
         self._lay_products()
         for node in list(self.prepared.nodes):
             self._add(node)
@@ -128,30 +129,88 @@ class Fusion:
         else:
             self._call(node)
 
+    def _early(self) -> set[int]:
+        """Ids of nodes that something else than a commit needs: the verdict, metrics."""
+        roots = [v for n, v in self.prepared.results.items() if not n.startswith("next:")]
+        found: set[int] = set()
+        stack = [v.node for v in roots]
+        while stack:
+            node = stack.pop()
+            if node.id not in found:
+                found.add(node.id)
+                stack.extend(v.node for v in node.operands)
+        return found
+
     def _lay_products(self) -> None:
-        """A product that is only used with its leading axes permuted is written in that order."""
+        """A product that is only used in another order, or as a part of a concat, is written so."""
         users: dict[int, list[Node]] = {}
         for node in self.prepared.nodes:
             for value in node.operands:
                 users.setdefault(value.node.id, []).append(node)
         outside = {v.node.id for v in self.prepared.results.values()}
         for node in self.prepared.nodes:
-            using = users.get(node.id, ())
-            if node.operation != "matmul" or len(using) != 1 or node.id in outside:
-                continue
-            (user,) = using
-            axes = user.get("axes")
-            if user.operation == "permute" and axes[-1] == len(axes) - 1:
-                there = self.dense(user.types[0])
-                strides = [0] * len(axes)
-                for k, a in enumerate(axes):
-                    strides[a] = there.strides[k]
-                shape, dtype = node.types[0].shape, there.dtype
-                self.bases[node.id, 0] = View(there.storage, dtype, shape, tuple(strides))
+            if node.operation == "matmul" and node.id not in outside:
+                self._lay(node, users, outside)
+
+    def _lay(self, product: Node, users: dict[int, list[Node]], outside: set[int]) -> None:
+        """Follow the only user of each result; lay the product where the last one wants it."""
+        chain: list[Node] = []
+        node = product
+        while len(users.get(node.id, ())) == 1 and node.id not in outside:
+            user = users[node.id][0]
+            if user.operation == "concat":
+                self._lay_back(product, chain, self._concat_part(user, node))
+                return
+            if user.operation not in ("permute", "reshape"):
+                break
+            chain.append(user)
+            node = user
+        for length in range(len(chain), 0, -1):
+            last = chain[length - 1]
+            if last.operation == "permute":
+                type = last.types[0]
+                view = View(-1, type.dtype, type.shape, dense_strides(type.shape))
+                self._lay_back(product, chain[:length], view)
+                return
+
+    def _concat_part(self, concat: Node, operand: Node) -> View:
+        whole = self.bases.get((concat.id, 0))
+        if whole is None:
+            whole = self.bases[concat.id, 0] = self.dense(concat.types[0])
+        axis, at = concat.get("axis"), 0
+        for value in concat.operands:
+            if value.node is operand:
+                break
+            at += value.shape[axis]
+        starts = tuple(at if a == axis else 0 for a in range(len(whole.shape)))
+        return part(whole, starts, (1,) * len(starts), operand.types[0].shape)
+
+    def _lay_back(self, product: Node, chain: list[Node], view: View) -> None:
+        """Lay a product so that the end of a chain of moves has this view, if a product can."""
+        strides: tuple[int, ...] | None = view.strides
+        for node in reversed(chain):
+            below = node.operands[0].shape
+            if node.operation == "permute":
+                assert strides is not None
+                back = [0] * len(below)
+                for k, a in enumerate(node.get("axes")):
+                    back[a] = strides[k]
+                strides = tuple(back)
+            else:
+                strides = regroup(node.types[0].shape, strides, below)
+            if strides is None:
+                return
+        type = product.types[0]
+        laid = View(view.storage, type.dtype, type.shape, strides, view.offset)
+        if strides[-1] != 1 or not suits_matmul(laid):
+            return
+        if view.storage < 0:
+            laid = View(self.dense(type).storage, type.dtype, type.shape, strides, 0)
+        self.bases[product.id, 0] = laid
 
     def _compute(self, node: Node, extra: int = 0) -> None:
         self.nodes.append(node)
-        self.clusters.add(node, extra)
+        self.clusters.add(node, extra, node.id not in self.early)
 
     def _call(self, node: Node) -> None:
         suits = suits_matmul if node.operation == "matmul" else is_dense
@@ -191,7 +250,8 @@ class Fusion:
     def _placed(self, node: Node) -> None:
         """concat, pad, slice-set: copies into parts of one storage, what lies below first."""
         type = node.types[0]
-        whole = self.bases[node.id, 0] = self.dense(type)
+        whole = self.bases.get((node.id, 0)) or self.dense(type)
+        self.bases[node.id, 0] = whole
         rank, mask = len(type.shape), 0
         ones = (1,) * rank
         if node.operation == "concat":
@@ -213,6 +273,11 @@ class Fusion:
         self.clusters.maker[node.id, 0] = mask
 
     def _part(self, value: Value, view: View, extra: int) -> int:
+        """Units that write a value to a part; it may be there already."""
+        if self._as_if(value) == view:
+            source = base(value)
+            self.forced.add((source.node.id, source.result))
+            return self.clusters.maker[source.node.id, source.result]
         return self._into(self.prepared.node("copy", (value,), (value.type,)), view, extra)
 
     def _into(self, node: Node, view: View, extra: int) -> int:
@@ -229,7 +294,8 @@ class Fusion:
         commits, results = {}, {}
         for name, value in self.prepared.results.items():
             if name.startswith("next:"):
-                commits[name[5:]] = value
+                computed = is_compute(value.node) or value.node.id in self.inputs
+                commits[name[5:]] = value if computed else self._copy(value)
             else:
                 results[name] = self._result(value)
         return commits, results
@@ -272,26 +338,44 @@ class Fusion:
         """Calls by unit. Values that are committed by a copy are stored first."""
         for name, value in commits.items():
             if name not in direct:
-                self._stored_for_copy(value)
+                self.stored.add((value.node.id, value.result))
+        targets: dict[Key, View] = {}
         for name, value in direct.items():
             kind, _, rest = name.partition(":")
-            self.bases[value.node.id, value.result] = self.input_view(kind, rest, value.type)
-        goals = {(v.node.id, v.result) for v in direct.values()}
+            targets[value.node.id, value.result] = self.input_view(kind, rest, value.type)
+        self.bases.update(targets)
         found: dict[int, list[KernelCall | NodeCall]] = {}
         for number, unit in enumerate(self.clusters.units):
-            if self.clusters.same[number] != number:
-                continue
-            if isinstance(unit, Node):
-                found[number] = [self._node_call(unit)]
-            else:
-                found[number] = self._kernel_calls(unit, goals)
+            if self.clusters.same[number] == number:
+                found[number] = self._unit_calls(unit, set(targets))
+        for name in self._hazards(direct, targets, found):
+            value = direct.pop(name)
+            key = value.node.id, value.result
+            del targets[key], self.bases[key]
+            self.stored.add(key)
+            (number,) = self.clusters.members(self.clusters.maker[key])
+            found[number] = self._unit_calls(self.clusters.units[number], set(targets))
         return found
 
-    def _stored_for_copy(self, value: Value) -> None:
-        source = base(value)
-        if source.node.operation in LEAVES or source.node.operation == "input":
-            return
-        self.stored.add((source.node.id, source.result))
+    def _unit_calls(self, unit: Cluster | Node, goals: set[Key]) -> list[KernelCall | NodeCall]:
+        return [self._node_call(unit)] if isinstance(unit, Node) else self._kernel_calls(unit, goals)
+
+    def _hazards(
+        self,
+        direct: dict[str, Value],
+        targets: dict[Key, View],
+        found: dict[int, list[KernelCall | NodeCall]],
+    ) -> list[str]:
+        """Commits whose storage another commit reads, or that read it at other places."""
+        names = {targets[v.node.id, v.result].storage: n for n, v in direct.items()}
+        hazards = set()
+        for calls in found.values():
+            for call in calls:
+                if call.commit:
+                    own = call.writes()
+                    hazards |= {names[s] for s in call.reads() - own if s in names}
+                    hazards |= {names[s] for s in own if s in names and _uneven(call, s)}
+        return sorted(hazards)
 
     def _node_call(self, node: Node) -> NodeCall:
         inputs = []
@@ -412,6 +496,19 @@ class Fusion:
         if isinstance(what, Node):
             return owner.get(what.id, what.id)
         return max(owner.get(n.id, n.id) for n in what.nodes)
+
+
+def _uneven(call: KernelCall | NodeCall, storage: int) -> bool:
+    """Whether a call reads a storage that it writes at other places than it writes."""
+    if not isinstance(call, KernelCall):
+        return storage in call.reads()
+    kernel = call.kernel
+    places = {
+        (access.inner, access.index, place)
+        for access, place in zip(kernel.accesses, call.places)
+        if call.operands[access.operand] == storage
+    }
+    return len(places) > 1 or any(index is not None for _, index, _ in places)
 
 
 def _table(node: Node) -> Any:

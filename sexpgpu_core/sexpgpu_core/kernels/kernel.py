@@ -61,13 +61,16 @@ class Expr:
     node: int = field(default=-1, compare=False)
 
 
+Fold = Literal["none", "sum", "max", "min", "product", "any", "all"]
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """Write an expression. fold: over the folded outer axes, a partial a cell, in row order."""
 
     access: int
     value: int
-    fold: Literal["none", "sum", "max", "min", "product", "any", "all"] = "none"
+    fold: Fold = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,22 @@ PLACED = frozenset(("concat", "pad", "slice-set"))
 """Operations that are copies into parts of one storage."""
 
 
+Part = tuple[int, int, int, Value]
+"""(axis, from, to, value): a value padded with zeros on one axis."""
+
+
+def _padded_part(value: Value) -> Part | None:
+    node = value.node
+    if node.operation != "pad" or node.get("value") != 0 or node.get("interior"):
+        return None
+    low, high = node.get("low"), node.get("high")
+    axes = [a for a in range(len(low)) if low[a] or high[a]]
+    if len(axes) != 1:
+        return None
+    (axis,) = axes
+    return axis, low[axis], low[axis] + node.operands[0].shape[axis], node.operands[0]
+
+
 def is_compute(node: Node) -> bool:
     """Whether a node is fused into kernels."""
     op = node.operation
@@ -39,6 +55,7 @@ class Prepared:
         self.owner: dict[int, int] = {}
         self.next_id = len(graph.nodes)
         self._bodies = dict(graph.bodies)
+        self.sums: dict[int, tuple[Part, ...]] = {}  # adds of padded parts, by node
         self._of: int = -1
         self._went: dict[tuple[int, int], Value] = {}
         live = graph.live()
@@ -49,6 +66,16 @@ class Prepared:
         self.results = {
             name: self._went.get((v.node.id, v.result), v) for name, v in graph.results.items()
         }
+        self._drop_dead()
+
+    def _drop_dead(self) -> None:
+        live: set[int] = {v.node.id for v in self.results.values()}
+        kept = []
+        for node in reversed(self.nodes):
+            if node.id in live:
+                kept.append(node)
+                live.update(v.node.id for v in node.operands)
+        self.nodes = kept[::-1]
 
     def node(self, operation: str, operands: tuple[Value, ...], types: Any, **given: Any) -> Node:
         """A node of our own, put where we are."""
@@ -105,6 +132,8 @@ class Prepared:
         op = node.operation
         if op in REDUCTIONS:
             return self._by_runs(node)
+        if op == "add":
+            return self._joined(node)
         if op in ("add-along", "put-along") and _one_a_row(node):
             return self._expanded(lambda b: (_written_along(b, node),))
         if op == "take-along" and _one_a_row(node) and self._is_computed(node.operands[0]):
@@ -142,6 +171,32 @@ class Prepared:
             return (value if value.shape == out else b("reshape", value, shape=out),)
 
         return self._expanded(make)
+
+    def _joined(self, node: Node) -> tuple[Value, ...] | None:
+        """A sum of zero-padded parts that do not overlap and fill an axis: their concat."""
+        parts = [p for v in node.operands for p in self.sums.get(v.node.id, ())]
+        for value in node.operands:
+            found = _padded_part(value)
+            if found is not None:
+                parts.append(found)
+            elif value.node.id not in self.sums:
+                return None
+        axis = parts[0][0]
+        parts.sort(key=lambda p: p[1])
+        if any(p[0] != axis for p in parts):
+            return None
+        at = 0
+        for _, low, high, _ in parts:
+            if low < at:
+                return None
+            at = high
+        self.sums[node.id] = tuple(parts)
+        size = node.types[0].shape[axis]
+        whole = parts[0][1] == 0 and all(a[2] == b[1] for a, b in zip(parts, parts[1:]))
+        if not whole or parts[-1][2] != size:
+            return None
+        operands = tuple(p[3] for p in parts)
+        return self._expanded(lambda b: (b("concat", *operands, axis=axis),))
 
     def _is_computed(self, value: Value) -> bool:
         while value.node.operation in MOVES:
