@@ -95,9 +95,7 @@ def device(name: str, registry: Registry | None = None) -> Device:
     return made
 
 
-def compile(  # noqa: A001 - the word for it
-    loaded: Loaded, device: Device
-) -> Compiled:
+def compile(loaded: Loaded, device: Device) -> Compiled:
     """Trace, differentiate, fuse and plan every stage and pass for a device. Opens nothing."""
     from .compile import compile_experiment
 
@@ -126,7 +124,7 @@ def check(
     steps: int | None = None,
     seed: int | None = None,
 ) -> CheckReport:
-    """All that can be known without training: every diagnostic, and a summary where there is one."""
+    """All that can be known without training: every diagnostic, and a summary if it compiles."""
     from .runtime.manifest import selection
 
     rows = plugins()

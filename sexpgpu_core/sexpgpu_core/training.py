@@ -8,15 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import Problem, Problems, problem
-from .runtime import begin as beginning
-from .runtime import runs
-from .runtime.machine import Machine, machine
+from .runtime.attempt import attempt
+from .runtime.machine import machine
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
 from .runtime.signals import Signals
 
 if TYPE_CHECKING:
-    from .checkpoint.folder import Checkpoint
     from .compile import Compiled
     from .device import Device
     from .runtime.folder import RunFolder
@@ -44,7 +42,15 @@ def train(
         if progress is not None:
             progress.warnings(list(loaded.evaluator.diagnostics))
         here = machine(device, facts, kind=device.name, threads=threads)
-        folder, checkpoint = _folder(loaded, compiled, here, root, name, resume, listener)
+        folder, checkpoint = attempt(
+            compiled.job,
+            root=root,
+            machine=here,
+            loaders=loaded.loaders,
+            resume=resume,
+            name=name,
+            listener=listener,
+        )
         if signals.reason is not None:
             return interrupted(folder, signals)
         try:
@@ -66,35 +72,6 @@ def train(
             )
         finally:
             session.close()
-
-
-def _folder(
-    loaded: Any,
-    compiled: Compiled,
-    here: Machine,
-    root: Path,
-    name: str | None,
-    resume: str | None,
-    listener: Any,
-) -> tuple[RunFolder, Checkpoint | None]:
-    """A new run's folder, or the folder of the run that goes on."""
-    job = compiled.job
-    if resume is not None:
-        found = runs.resumable(root, job.experiment_id, name)
-        if found is not None:
-            which: str | int = int(resume) if resume.isdigit() else resume
-            return beginning.reopen(
-                found.path, job, "latest" if which == "auto" else which, machine=here,
-                listener=listener,
-            )  # fmt: skip
-        if resume != "auto":
-            raise problem(
-                "E-CHECKPOINT-NONE", f"no run of this experiment is below {root.as_posix()}"
-            )
-    folder = beginning.begin(
-        job, root=root, machine=here, loaders=loaded.loaders, name=name, listener=listener
-    )
-    return folder, None
 
 
 def _told(folder: RunFolder, compiled: Compiled, session: Any, seconds: float) -> None:

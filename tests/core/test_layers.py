@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plugins", "plugin"),
     ("compile",),
     ("sweeps",),
+    ("training",),
     ("api",),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`
