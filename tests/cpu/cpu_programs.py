@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from sexpgpu_core.device import Outcome, Unit
 from sexpgpu_core.ir import Builder, Type
 from sexpgpu_core.ir.ops import OPERATIONS

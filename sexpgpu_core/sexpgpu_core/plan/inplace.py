@@ -1,7 +1,8 @@
 """Which outputs may take the buffer of an input that dies in the same call.
 
-Legal where every element is read before it is written by the very iteration that writes it: one
-loop without reductions, folds or gathers, and equal places on both sides.
+Legal where the kernel says so (`Operand.alias`), or where every element is read before it is
+written by the very iteration that writes it: one loop without reductions, folds or gathers, and
+equal places on both sides.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def successors(
     """Storage -> the storage that takes over its buffer."""
     heirs: dict[int, int] = {}
     for i, call in enumerate(calls):
-        if not isinstance(call, KernelCall) or not _one_loop(call.kernel):
+        if not isinstance(call, KernelCall):
             continue
         born = [s for s in call.writes() if s in transient and first[s] == i]
         dying = [s for s in call.reads() if s in transient and last[s] == i and s not in heirs]
@@ -36,13 +37,21 @@ def successors(
 
 def may_share(storages: Sequence[Storage], call: KernelCall, old: int, new: int) -> bool:
     """Whether `new` may be written over `old` while the call reads it."""
-    if not _one_loop(call.kernel):
+    if not (_one_loop(call.kernel) or _declared(call, old, new)):
         return False
     a, b = storages[old].type, storages[new].type
     if WIDTH[a.dtype] != WIDTH[b.dtype] or a.size != b.size:
         return False
     places = _places(call, old) | _places(call, new)
     return len(places) == 1
+
+
+def _declared(call: KernelCall, old: int, new: int) -> bool:
+    """Whether the kernel was built to write the one over the other."""
+    return any(
+        s == new and o.alias is not None and call.operands[o.alias] == old
+        for s, o in zip(call.operands, call.kernel.operands)
+    )
 
 
 def _one_loop(kernel: Kernel) -> bool:

@@ -9,18 +9,20 @@ from sexpgpu_core.ir.types import FLOATS, WIDTH
 from .frame import WIDE, Frame
 from .geometry import backward, forward
 
-EXPORTED = ("greatest", "greatest_gradient", "mean", "mean_gradient")
+EXPORTED = {"MAXIMA": ("greatest", "greatest_gradient"), "MEANS": ("mean", "mean_gradient")}
 
 
-def _unit_constants(dtype: str) -> dict[str, object]:
+def _least(dtype: str) -> dict[str, float]:
+    """What every element is above, or equal to."""
     if dtype in FLOATS:
-        return {"T": dtype, "LEAST": float("-inf")}
-    bits = 8 * WIDTH[dtype]
-    return {"T": dtype, "LEAST": 0 if dtype[0] == "u" else -(1 << (bits - 1))}
+        return {"LEAST": float("-inf")}
+    return {"LEAST": 0 if dtype[0] == "u" else -(1 << (8 * WIDTH[dtype] - 1))}
 
 
 def _add(frame: Frame, name: str, dtype: str, words: list[int], cells: int, each: float) -> None:
-    unit = frame.unit("POOLING", EXPORTED, **_unit_constants(dtype))
+    family = "MAXIMA" if name in EXPORTED["MAXIMA"] else "MEANS"
+    constants = _least(dtype) if family == "MAXIMA" else {}
+    unit = frame.unit(family, EXPORTED[family], T=dtype, **constants)
     frame.add(unit, name, words, cells, each * 6e-10 + 1e-8)
 
 

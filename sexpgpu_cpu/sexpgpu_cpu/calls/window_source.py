@@ -162,26 +162,9 @@ def fold(block: ptr[i64], begin: i64, end: i64) -> None:
 
 _PLACE = CONVOLUTION[: CONVOLUTION.index("def line")]
 
-POOLING = (
+_SOURCE = (
     _PLACE
     + '''
-def count(o0: i64, o1: i64, o2: i64, block: ptr[i64]) -> i64:
-    """Places of a window that are inside."""
-    a = 0
-    b = 0
-    c = 0
-    for k in range(block[6]):
-        if place(o0, k, 0, block) >= 0:
-            a = a + 1
-    for k in range(block[7]):
-        if place(o1, k, 1, block) >= 0:
-            b = b + 1
-    for k in range(block[8]):
-        if place(o2, k, 2, block) >= 0:
-            c = c + 1
-    return max(a * b * c, 1)
-
-
 def source(row: i64, t: i64, block: ptr[i64]) -> i64:
     """The element row that place t of the window at `row` reads, or -1."""
     o2 = row % block[5]
@@ -194,8 +177,12 @@ def source(row: i64, t: i64, block: ptr[i64]) -> i64:
     if n0 < 0 or n1 < 0 or n2 < 0:
         return -1
     return ((image * block[0] + n0) * block[1] + n1) * block[2] + n2
+'''
+)
 
-
+MAXIMA = (
+    _SOURCE
+    + '''
 def greatest(block: ptr[i64], begin: i64, end: i64) -> None:
     """max-pool; NaN wins. After the geometry: 21 x, 22 result, 23 channels. A cell is a window."""
     x = ptr[T](block[21])
@@ -240,6 +227,27 @@ def greatest_gradient(block: ptr[i64], begin: i64, end: i64) -> None:
                 if where >= 0:
                     to = where * channels + c
                     result[to] = result[to] + g[c]
+'''
+)
+
+MEANS = (
+    _SOURCE
+    + '''
+def count(o0: i64, o1: i64, o2: i64, block: ptr[i64]) -> i64:
+    """Places of a window that are inside."""
+    a = 0
+    b = 0
+    c = 0
+    for k in range(block[6]):
+        if place(o0, k, 0, block) >= 0:
+            a = a + 1
+    for k in range(block[7]):
+        if place(o1, k, 1, block) >= 0:
+            b = b + 1
+    for k in range(block[8]):
+        if place(o2, k, 2, block) >= 0:
+            c = c + 1
+    return max(a * b * c, 1)
 
 
 def mean(block: ptr[i64], begin: i64, end: i64) -> None:

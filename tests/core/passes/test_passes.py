@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from sexpgpu_core.ir import Builder, Graph, Origin, Value
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
@@ -51,7 +52,7 @@ def test_a_graph_without_dead_code_stays_itself() -> None:
 
 
 def test_rebuilding_merges_equal_nodes() -> None:
-    b, x, y = small()
+    b, x, _ = small()
     b.copy = 1
     one = b("exp", x)
     b.copy = 2
@@ -77,7 +78,7 @@ def test_origins_follow_what_replaces_a_node() -> None:
 
 
 def test_composites_are_expanded_all_the_way() -> None:
-    b, x, y = small()
+    b, x, _ = small()
     b.graph.results = {"r": b("log-softmax", b("gelu", x, approximate="tanh"), axis=1)}
     graph = rebuild(b.graph, OPERATIONS, *expansion(OPERATIONS, nothing))
     probe = builder()

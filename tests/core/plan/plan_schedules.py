@@ -21,7 +21,7 @@ TYPE = Type("f32", (N,))
 
 def element_call(reads: list[int], write: int, commit: bool = False) -> KernelCall:
     """write = sum of reads, element by element."""
-    operands = tuple(Operand("f32") for _ in reads) + (Operand("f32", True),)
+    operands = (*(Operand("f32") for _ in reads), Operand("f32", True))
     accesses = tuple(Access(i, 1) for i in range(len(operands)))
     expressions = [Expr("load", (), "f32", access=i) for i in range(len(reads))]
     last = 0

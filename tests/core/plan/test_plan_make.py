@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from plan_schedules import TYPE, chain, element_call, given, parameter, temp, view
+
 from sexpgpu_core.ir import Type
 from sexpgpu_core.kernels.kernel import Schedule, Storage, View
 from sexpgpu_core.plan.make import dense, layout_persistent, make_plan

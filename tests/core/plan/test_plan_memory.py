@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from sexpgpu_core.plan.memory import ALIGN, Holes, Lifetime, aligned, place, stack
 
 LIVES = st.lists(
