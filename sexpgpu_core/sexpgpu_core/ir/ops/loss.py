@@ -21,7 +21,6 @@ from .shapes import (
     want_integer,
     wanted,
 )
-from .softmax import log_sum_exp
 
 if TYPE_CHECKING:
     from ..builder import Builder
@@ -55,8 +54,10 @@ class _Parts:
     def __init__(self, b: Builder, node: Node) -> None:
         logits, labels = node.operands
         self.axis = node.get("axis")
-        self.x = b("cast", logits, dtype=_wide(logits.dtype)) if _narrow(logits) else logits
-        self.total = log_sum_exp(b, self.x, (self.axis,))
+        x = b("cast", logits, dtype=_wide(logits.dtype)) if _narrow(logits) else logits
+        self.most = b("reduce-max", x, axes=(self.axis,), keep=True)
+        self.x = b("subtract", x, self.most)  # the greatest logit is 0: nothing overflows
+        self.total = b("log", b("reduce-sum", b("exp", self.x), axes=(self.axis,), keep=True))
         self.labels = labels
         self.soft = labels.dtype in FLOATS
         self.smoothing = float(node.get("smoothing") or 0.0)
@@ -78,6 +79,10 @@ class _Parts:
         shape = value.shape
         return b("reshape", value, shape=shape[: self.axis] + shape[self.axis + 1 :])
 
+    def logsumexp(self, b: Builder) -> Value:
+        """Of the logits as they were given."""
+        return b("add", self.total, self.most)
+
     def index(self, b: Builder) -> Value:
         """Labels as a column, ignored ones as 0."""
         safe = self.labels
@@ -98,7 +103,7 @@ def _expand_cross_entropy(b: Builder, node: Node) -> tuple[Value, ...]:
     p = _Parts(b, node)
     loss = b("subtract", _weight(b, p), _score(b, p, node.get("out") or "error"))
     if p.penalty:
-        loss = b("add", loss, times(b, b("square", p.total), p.penalty))
+        loss = b("add", loss, times(b, b("square", p.logsumexp(b)), p.penalty))
     flat = p.row(b, loss)
     return (flat if p.kept is None else zero_unless(b, p.kept, flat),)
 
@@ -143,7 +148,7 @@ def _pull_of_total(b: Builder, p: _Parts, mass: Value | None) -> Value | None:
     """The factor of the softmax: the targets' mass and 2 z logsumexp; None is 1."""
     if not p.penalty:
         return mass
-    tail = times(b, p.total, 2.0 * p.penalty)
+    tail = times(b, p.logsumexp(b), 2.0 * p.penalty)
     return plus(b, tail, 1.0) if mass is None else b("add", tail, mass)
 
 
@@ -155,7 +160,7 @@ def _label_slope(b: Builder, p: _Parts, share: Value) -> Value:
         share = plus(b, share, -p.smoothing / p.x.shape[p.axis])
     index = p.index(b)
     place = b("iota", dtype=index.dtype, shape=p.x.shape, axis=p.axis)
-    hit = b("equal", place, index)
+    hit = b("equal", index, place)
     return b("where", hit, plus(b, share, p.smoothing - 1.0), share)
 
 
