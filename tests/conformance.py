@@ -77,11 +77,22 @@ class Runner:
             if not form.startswith(tuple(f"({word}" for word in SKIPPED)):
                 self.define(form)
 
-    def define(self, form: str) -> None:
+    def define_all(self, forms: list[str]) -> None:
+        """Definitions in any order: what fails is tried again after the others."""
+        for _ in range(4):
+            before = len(self.problems)
+            forms = [form for form in forms if not self.define(form)]
+            if not forms:
+                break
+            del self.problems[before:]
+
+    def define(self, form: str) -> bool:
         try:
             self.evaluator.evaluate(form)
+            return True
         except (Problem, Problems) as error:
             self.problems.append(f"{form[:60]}: {told(error)}")
+            return False
 
     def values(self, text: str) -> list[Value]:
         VARIABLES["*PRINT-CASE*"].value = keyword("UPCASE")
@@ -109,8 +120,7 @@ class Runner:
         return next(iter(Reader(Source("-", text), self.evaluator.module).forms()))
 
     def run(self, case: dict[str, Any]) -> Outcome:
-        for form in case["preamble"]:
-            self.define(form)
+        self.define_all(case["preamble"])
         wanted = " ; ".join(case["expected"])
         got: str | None = None
         try:

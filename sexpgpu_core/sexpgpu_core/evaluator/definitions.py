@@ -131,10 +131,12 @@ def _keywords(
 ) -> dict[str, Value]:
     if len(pairs) % 2:
         raise problem("E-CALL-ARGUMENTS", f"{name}: a keyword has no value after it")
-    allow = other or any(
-        k.__class__ is Symbol and k.name == "ALLOW-OTHER-KEYS" and v is not NIL
+    allowed = [
+        v
         for k, v in zip(pairs[::2], pairs[1::2])
-    )
+        if k.__class__ is Symbol and k.name == "ALLOW-OTHER-KEYS"
+    ]
+    allow = other or bool(allowed and allowed[0] is not NIL)  # the first one counts
     found: dict[str, Value] = {}
     for key, value in zip(pairs[::2], pairs[1::2]):
         target = known.get(key) if key.__class__ is Symbol else None

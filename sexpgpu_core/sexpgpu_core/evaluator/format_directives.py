@@ -12,7 +12,7 @@ from .integer_text import integer_text
 from .number_words import LARGEST_WORD, cardinal, ordinal, roman
 from .numeric import is_number, to_float
 from .printer import current_settings, print_text
-from .symbol_text import character_text
+from .symbol_text import CHARACTER_NAMES, character_text
 from .values import NIL, Character, String, Value, first_value
 
 Directed = Callable[[State, Directive], None]
@@ -161,7 +161,7 @@ def _character(s: State, d: Directive) -> None:
     if value.__class__ is not Character:
         raise s.fault(f"~C wants a character, got {shown(value, True)}", d)
     if d.colon:
-        s.output.write(character_text(value.char)[2:])
+        s.output.write(CHARACTER_NAMES.get(value.char) or character_text(value.char)[2:])
     elif d.at:
         s.output.write(character_text(value.char))
     else:
@@ -224,8 +224,9 @@ def _call(s: State, d: Directive) -> None:
     p = s.params(d)
     stream = StringOutputStream()
     flags = [T if flag else NIL for flag in (d.colon, d.at)]
-    call = callable_of(current().module.intern(d.name.upper()))
-    first_value(call(stream, s.next(d), *flags, *(NIL if x is None else x for x in p)))
+    arguments = [stream, s.next(d), *flags, *(NIL if x is None else x for x in p)]
+    call = callable_of(current().module.intern(d.name.upper()), len(arguments))
+    first_value(call(*arguments))
     s.output.write("".join(stream.pieces))
 
 

@@ -53,6 +53,13 @@ def format_fault(why: str, text: str | None, column: int) -> Problem:
     return problem("E-FORMAT", f"format: {why}, at column {column}{shown}", column=column)
 
 
+def is_pretty(node: Node) -> bool:
+    """Whether it is a directive of the pretty printer."""
+    if node.__class__ is not Directive:
+        return False
+    return node.char in "W_I" or (node.char == "T" and node.colon)
+
+
 class _Open(NamedTuple):
     directive: Directive
     clauses: list[tuple[Node, ...]]
@@ -66,6 +73,8 @@ class _Parser:
         self.nodes: list[Node] = []
         self.opened: list[_Open] = []
         self.outer: list[list[Node]] = []
+        self.pretty = False  # ~W ~_ ~I ~:T ~<...~:> have been met
+        self.overflow: Directive | None = None  # ~<...~:;...~>
 
     def fault(self, why: str, column: int) -> Problem:
         return format_fault(why, self.text, column)
@@ -83,6 +92,8 @@ class _Parser:
         if self.opened:
             left = self.opened[-1].directive
             raise self.fault(f"~{left.char} is never closed", left.column)
+        if self.overflow is not None and self.pretty:
+            raise self.fault("~<...~:;...~> does not go with ~W ~_ ~I ~:T", self.overflow.column)
         return tuple(self.nodes)
 
     def take(self, d: Directive) -> None:
@@ -99,6 +110,7 @@ class _Parser:
         elif d.char == "\n":
             self.newline(d)
         else:
+            self.pretty = self.pretty or is_pretty(d)
             self.nodes.append(d)
 
     def separate(self, d: Directive) -> None:
@@ -113,10 +125,22 @@ class _Parser:
             raise self.fault(f"~{d.char} closes nothing", d.column)
         opened = self.opened.pop()
         clauses = (*opened.clauses, tuple(self.nodes))
+        if d.char == ">":
+            self.close_justification(opened, d, clauses)
         self.nodes = self.outer.pop()
         self.nodes.append(
             opened.directive._replace(clauses=clauses, separators=tuple(opened.separators), close=d)
         )
+
+    def close_justification(self, opened: _Open, d: Directive, clauses: tuple[Any, ...]) -> None:
+        """The pretty printer's directives do not stand inside ~<...~>."""
+        if d.colon:
+            self.pretty = True
+            return
+        if any(is_pretty(node) for clause in clauses for node in clause):
+            raise self.fault("~W ~_ ~I ~:T do not stand inside ~<...~>", opened.directive.column)
+        if opened.separators and opened.separators[0].colon:
+            self.overflow = opened.directive
 
     def newline(self, d: Directive) -> None:
         """~ at a line's end: skip the newline and the blanks after it, as modified."""

@@ -133,16 +133,17 @@ def _until(loop: Loop) -> None:
 
 
 def _always(loop: Loop) -> None:
-    loop.default = T
+    loop.default, loop.decides = T, True
     loop.body.append(form("if", loop.cursor.take("a test"), NIL, loop.returning(NIL)))
 
 
 def _never(loop: Loop) -> None:
-    loop.default = T
+    loop.default, loop.decides = T, True
     loop.body.append(form("if", loop.cursor.take("a test"), loop.returning(NIL)))
 
 
 def _thereis(loop: Loop) -> None:
+    loop.decides = True
     found = fresh("found")
     binding = make_list([make_list([found, loop.cursor.take("a test")])])
     loop.body.append(form("let", binding, form("if", found, loop.returning(found))))
@@ -173,8 +174,8 @@ _ACTIONS: dict[str, Callable[[Loop, str, Symbol | None], list[Value]]] = {
 
 def _assemble(loop: Loop) -> Value:
     unnamed = loop.accumulators.get(None)
-    if unnamed is not None and loop.default is T:
-        raise malformed("always and never do not go with a clause that gathers the result")
+    if unnamed is not None and loop.decides:
+        raise malformed("always, never and thereis do not go with a clause that gathers")
     result = loop.default if unnamed is None else result_of(unnamed)
     again = fresh("again")
     code = form(

@@ -120,6 +120,7 @@ class Loop:
         self.finally_: list[Value] = []
         self.accumulators: dict[Symbol | None, Accumulator] = {}
         self.default: Value = NIL  # the result when nothing is accumulated
+        self.decides = False  # always, never or thereis gives the result
         self.bound: set[Symbol] = set()
 
     def returning(self, value: Value) -> Value:

@@ -193,7 +193,8 @@ class _Printer:
         value, depth = entry
         atom = atom_text(value, self.settings)
         if atom is not None:
-            self.out.append(atom)
+            if not (self.labels and id(value) in self.labels and self.labelled(value)):
+                self.out.append(atom)
         elif not self.labelled(value):
             self.compound(value, depth)
 
@@ -311,14 +312,16 @@ def shared_objects(value: Value, settings: Settings) -> dict[int, Value]:
         seen[id(x)] = x
         if x.__class__ is Cons:
             stack += [x.cdr, x.car]
-        else:
+        elif x.__class__ is not Symbol:
             parts = parts_of(x, settings)
             stack += [] if isinstance(parts, str) else parts.items
     return shared
 
 
 def atom_text_free(value: Value) -> bool:
-    """Whether a value has no parts to look into."""
+    """Whether a value is never labelled: it has no parts, and is no symbol without a home."""
+    if value.__class__ is Symbol:
+        return value.home is not None
     if value.__class__ is Cons:
         return False
     if isinstance(value, String) or not isinstance(value, Array):

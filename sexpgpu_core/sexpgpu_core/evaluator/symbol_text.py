@@ -16,7 +16,6 @@ CHARACTER_NAMES = {
     "\x7f": "Rubout",
     "\0": "Nul",
     "\x1b": "Escape",
-    "\xa0": "No-break_space",
 }
 _PLAIN = re.compile(r"[^\sa-z()\"'`,;|\\:#]+#*[^\sa-z()\"'`,;|\\:]*")
 _NUMBER = re.compile(
@@ -71,7 +70,8 @@ def capitalize(text: str, lower_only: bool = False) -> str:
 
 def character_text(char: str) -> str:
     """`#\\a`, `#\\Space`."""
-    return "#\\" + (CHARACTER_NAMES.get(char) or _visible(char))
+    name = None if char == " " else CHARACTER_NAMES.get(char)  # the space is graphic
+    return "#\\" + (name or _visible(char))
 
 
 def _visible(char: str) -> str:

@@ -435,5 +435,7 @@ for _name in (*ATOMIC, *_COMPOUND, "*"):
 
 
 def typep(value: Value, spec: Value) -> bool:
-    """Whether a value is of the type a specifier names."""
+    """Whether a value is of the type a specifier names; VALUES and FUNCTION lists name none."""
+    if spec.__class__ is Cons and getattr(spec.car, "name", "") in ("VALUES", "FUNCTION"):
+        raise no_type(spec)
     return is_type(value, parse_type(spec))

@@ -30,7 +30,7 @@ _GROUPS: tuple[tuple[str, str], ...] = (
         package-nicknames package-shadowing-symbols package-use-list package-used-by-list packagep
         list-all-packages rename-package use-package unuse-package export unexport import shadow
         shadowing-import unintern find-all-symbols do-symbols do-external-symbols do-all-symbols
-        with-package-iterator package-error-package symbol-package find-symbol *package*
+        with-package-iterator package-error-package *package*
         *modules* package package-error
         """,
     ),

@@ -240,7 +240,7 @@ def _sublis(name: str) -> Callable[..., Value]:
         def replacement(node: Any) -> Any:
             item = keyed(node) if keyed else node
             for pair in pairs:
-                if holds(pair.car, item):
+                if holds(item, pair.car) if name == "nsublis" else holds(pair.car, item):
                     return pair.cdr
             return None
 
@@ -269,7 +269,7 @@ for _prefix in ("", "n"):
         f"{_prefix}sublis",
         f"(alist tree {KEYS})",
         "The tree with every key of the alist replaced by its datum.",
-        _sublis("sublis"),
+        _sublis(f"{_prefix}sublis"),
     )
 
 

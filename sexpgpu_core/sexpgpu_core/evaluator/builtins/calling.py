@@ -13,20 +13,36 @@ from ..values import NIL, Function, Symbol, Value, first_value
 Predicate = Callable[[Any, Any], bool]
 
 
-def callable_of(designator: Any) -> Callable[..., Value]:
-    """The `call` of a function or of the function a symbol names."""
-    if isinstance(designator, Function):
-        return designator.call
-    from ..designators import function_of
+def callable_of(designator: Any, count: int) -> Callable[..., Value]:
+    """The `call` of a function, or of the function a symbol names, for calls of `count` arguments.
 
-    return function_of(designator).call
+    Python must not be the one to say that a builtin takes another number of them.
+    """
+    if not isinstance(designator, Function):
+        from ..designators import function_of
+
+        designator = function_of(designator)
+    if count >= designator.least and (designator.most is None or count <= designator.most):
+        return designator.call
+    return _refusal(designator, count)
+
+
+def _refusal(function: Function, count: int) -> Callable[..., Value]:
+    """What fails when it is called: a function that takes another number of arguments."""
+
+    def call(*arguments: Value) -> Value:
+        from ..closures import wrong_count
+
+        raise wrong_count(function, count)
+
+    return call
 
 
 def key_of(key: Any) -> Callable[[Any], Value] | None:
     """A :key, None for the element itself."""
     if key is None or key is NIL:
         return None
-    call = callable_of(key)
+    call = callable_of(key, 1)
     return None if call is _identity() else lambda x: first_value(call(x))
 
 
@@ -43,14 +59,14 @@ def relation_of(name: str, test: Any, test_not: Any = None) -> Predicate:
     if test_not is not None and test_not is not NIL:
         if test is not None and test is not NIL:
             raise bad_argument(name, ":test and :test-not exclude each other")
-        refuted = callable_of(test_not)
+        refuted = callable_of(test_not, 2)
         return lambda a, b: first_value(refuted(a, b)) is NIL
     if test is None or test is NIL:
         return eql
     direct = _DIRECT.get(_builtin_name(test))
     if direct is not None:
         return direct
-    call = callable_of(test)
+    call = callable_of(test, 2)
     return lambda a, b: first_value(call(a, b)) is not NIL
 
 
@@ -73,7 +89,7 @@ def element_test(name: str, item: Any, test: Any, test_not: Any, key: Any) -> Ca
 
 def predicate_test(predicate: Any, key: Any, wanted: bool = True) -> Callable[[Any], bool]:
     """Whether a predicate holds of an element (or does not, when not wanted)."""
-    call, keyed = callable_of(predicate), key_of(key)
+    call, keyed = callable_of(predicate, 1), key_of(key)
     if keyed is None:
         return lambda x: (first_value(call(x)) is not NIL) is wanted
     return lambda x: (first_value(call(keyed(x))) is not NIL) is wanted

@@ -181,6 +181,7 @@ def revappend(items: Any, tail: Any) -> Value:
 @builtin("nreconc", "(list tail)")
 def nreconc(items: Any, tail: Any) -> Value:
     """The list reversed before the tail, its conses used again."""
+    proper("nreconc", items)
     for cell in cells("nreconc", items):
         cell.cdr = tail
         tail = cell
@@ -303,7 +304,7 @@ _MAPS: tuple[tuple[str, bool, str, str], ...] = (
 
 def _mapper(name: str, elements: bool, result: str) -> Callable[..., Value]:
     def call(function: Any, *lists: Any) -> Value:
-        results = _map_lists(name, callable_of(function), elements, lists)
+        results = _map_lists(name, callable_of(function, len(lists)), elements, lists)
         if result == "first":
             return lists[0]
         return list_from(results) if result == "list" else nconc(*results)

@@ -49,13 +49,14 @@ def values_list(items: Any) -> Value:
 @builtin("funcall", "(function &rest arguments)", staged=True)
 def funcall(function: Any, *arguments: Any) -> Value:
     """The function's values on the arguments."""
-    return callable_of(function)(*arguments)
+    return callable_of(function, len(arguments))(*arguments)
 
 
 @builtin("apply", "(function argument &rest arguments)", staged=True)
 def apply(function: Any, *arguments: Any) -> Value:
     """The function's values on the arguments, the last of which is a list of more."""
-    return callable_of(function)(*arguments[:-1], *proper("apply", arguments[-1]))
+    spread = (*arguments[:-1], *proper("apply", arguments[-1]))
+    return callable_of(function, len(spread))(*spread)
 
 
 @builtin("constantly", "(value)")
@@ -67,7 +68,9 @@ def constantly(value: Any) -> Value:
 @builtin("complement", "(function)")
 def complement(function: Any) -> Value:
     """A function that holds where the given one does not."""
-    call = callable_of(function)
-    return Function(
-        "complement", lambda *arguments: T if first_value(call(*arguments)) is NIL else NIL
-    )
+
+    def call(*arguments: Value) -> Value:
+        answer = callable_of(function, len(arguments))(*arguments)
+        return T if first_value(answer) is NIL else NIL
+
+    return Function("complement", call)

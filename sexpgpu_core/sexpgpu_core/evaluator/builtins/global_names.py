@@ -200,6 +200,17 @@ def find_symbol(name: Any, module: Any = None) -> Value:
     return MultipleValues((NIL if status is NIL else here.intern(text), status))
 
 
+@builtin("symbol-package", "(symbol)")
+def symbol_package(symbol: Any) -> Value:
+    """The name of the module that owns a symbol: :common-lisp, :keyword, a string; nil if none."""
+    found = symbol_of("symbol-package", symbol)
+    if found.home is None:
+        return NIL
+    if found.keyword or found.home == "":
+        return keyword("KEYWORD" if found.keyword else "COMMON-LISP")
+    return String(found.home)
+
+
 @builtin("gentemp", "(&optional prefix)")
 def gentemp(prefix: Any = None) -> Value:
     """A fresh symbol of this module."""

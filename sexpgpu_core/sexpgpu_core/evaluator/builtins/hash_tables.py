@@ -74,7 +74,7 @@ def clrhash(table: Any) -> Value:
 @builtin("maphash", "(function hash-table)")
 def maphash(function: Any, table: Any) -> Value:
     """Call a function on every key and value, in order of insertion."""
-    call = callable_of(function)
+    call = callable_of(function, 2)
     for key, value in list(_table("maphash", table).entries.values()):
         call(key, value)
     return NIL

@@ -21,7 +21,7 @@ def _rows(name: str, sequences: tuple[Any, ...]) -> list[tuple[Value, ...]]:
 @builtin("map", "(type function sequence &rest sequences)", staged=True)
 def map_(spec: Any, function: Any, *sequences: Any) -> Value:
     """The function's values on the elements, as a sequence of a type; nil: for effect."""
-    call = callable_of(function)
+    call = callable_of(function, len(sequences))
     results = []
     for row in _rows("map", sequences):
         results.append(first_value(call(*row)))
@@ -31,7 +31,7 @@ def map_(spec: Any, function: Any, *sequences: Any) -> Value:
 @builtin("map-into", "(result function &rest sequences)", staged=True)
 def map_into(result: Any, function: Any, *sequences: Any) -> Value:
     """Store the function's values on the elements into a sequence."""
-    call = callable_of(function)
+    call = callable_of(function, len(sequences))
     size = len(result.data) if isinstance(result, Vector) else len(items_of("map-into", result))
     rows: list[tuple[Value, ...]] = _rows("map-into", sequences) if sequences else [()] * size
     results = []
@@ -59,15 +59,15 @@ def reduce(
     initial_value: Any = None,
 ) -> Value:
     """The elements combined by a function of two, from the left (or from the end)."""
-    call, keyed = callable_of(function), key_of(key)
+    keyed = key_of(key)
     items = items_of("reduce", sequence)
     first, last = bounds("reduce", start, end, len(items))
     items = [keyed(x) for x in items[first:last]] if keyed else items[first:last]
     if initial_value is not None:
         items = [*items, initial_value] if from_end is not NIL else [initial_value, *items]
     if not items:
-        return first_value(call())
-    return _fold(call, items, from_end is not NIL)
+        return first_value(callable_of(function, 0)())
+    return _fold(callable_of(function, 2), items, from_end is not NIL)
 
 
 def _fold(call: Callable[..., Value], items: list[Value], backward: bool) -> Value:
@@ -86,7 +86,7 @@ def _quantifier(name: str, stop: bool, value: bool) -> Callable[..., Value]:
     """Stop at the first answer that is true (or false); `value`: give that answer."""
 
     def call(predicate: Any, *sequences: Any) -> Value:
-        test = callable_of(predicate)
+        test = callable_of(predicate, len(sequences))
         for row in _rows(name, sequences):
             answer = first_value(test(*row))
             if (answer is not NIL) is stop:

@@ -41,7 +41,7 @@ def merge_sort(items: list[Any], before: Before) -> list[Any]:
 
 def _before(predicate: Any, key: Any) -> Before:
     """Whether one (element, key) pair belongs before another."""
-    call = callable_of(predicate)
+    call = callable_of(predicate, 2)
     return lambda a, b: first_value(call(a[1], b[1])) is not NIL
 
 

@@ -126,6 +126,16 @@ def coerce(value: Any, spec: Any) -> Value:
     return made
 
 
+def _function(value: Any) -> Value:
+    """The function of a designator or lambda expression."""
+    from ..designators import function_of
+    from ..machine import current
+
+    if value.__class__ is Cons and value.car is core_symbol("LAMBDA"):
+        return current().evaluate_form(list_from([core_symbol("FUNCTION"), value]))
+    return function_of(value)
+
+
 def _shown(spec: Any) -> str:
     from ..printer import brief
 
@@ -138,9 +148,7 @@ def _coerced(value: Any, spec: Any, kind: Any) -> Value:
     if kind.__class__ is Named and kind.name == "character":
         return character_designator(value)
     if kind.__class__ is Named and kind.name == "function":
-        from ..designators import function_of
-
-        return function_of(value)
+        return _function(value)
     if value is NIL or value.__class__ is Cons or isinstance(value, Vector):
         if kind.__class__ in (Members, Conses, Union) or hasattr(kind, "dims"):
             return sequence_of_type("coerce", spec, items_of("coerce", value))

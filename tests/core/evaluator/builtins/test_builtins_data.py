@@ -25,7 +25,7 @@ assert words
         ('(char "abc" 1)', "#\\b"),
         ("(char-code #\\A)", "65"),
         ("(digit-char-p #\\f 16)", "15"),
-        ('(name-char "Space")', "#\\Space"),
+        ('(name-char "Newline")', "#\\Newline"),
         ("(char< #\\a #\\b #\\c)", "t"),
         ("(symbol-name 'foo)", '"FOO"'),
         ('(eq (make-symbol "A") \'a)', "nil"),
