@@ -1,7 +1,7 @@
 """Every operation of the core, one family a file, a row an operation: `OPERATIONS` by name.
 
-Attributes and operands of each are in its `doc`. Importing this imports no NumPy; the references
-lie in `reference/` and are loaded when one is asked for.
+`attributes.py` lists the attributes of each and `examples.py` a use of each; its `doc` says the
+rest. Importing this imports no NumPy: references lie in `reference/`, loaded when first asked for.
 """
 
 from __future__ import annotations
