@@ -1,3 +1,28 @@
 """What sexpgpu-nn adds, as rows. Nothing here imports what does the work."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sexpgpu_core import entries as e
+from sexpgpu_core.hookspecs import hookimpl
+
 SEXPGPU_API = 1
+
+EXPORTS = tuple(
+    """
+    linear bilinear embedding position-embedding sinusoidal-positions mlp gated-mlp layers highway
+    layer-norm rms-norm group-norm instance-norm batch-norm layer-scale drop-path attention
+    cross-attention transformer-block transformer patch-embedding pool conv conv-transpose
+    depthwise-conv separable-conv residual-block global-pool cross-entropy binary-cross-entropy
+    mse mae huber kl-divergence gaussian-kl hinge cosine-loss accuracy top-k-accuracy perplexity
+    bits-per-byte f1 precision recall psnr
+    """.split()
+)
+
+
+@hookimpl
+def sexpgpu_modules() -> Iterator[e.ModuleEntry]:
+    yield e.ModuleEntry(
+        name="sexpgpu/nn", package="sexpgpu_nn", path="lisp/nn.lisp", exports=EXPORTS
+    )

@@ -22,9 +22,12 @@ class Collector:
         self.chosen = dict(chosen)
         self.variant_forms: dict[str, Value] = {}
         self.main = ""  # name of the file's own module
+        self.base = ""  # folder that relative paths start from
         self.knobs: dict[str, Any] = {}
         self.variants: dict[str, Any] = {}
         self.sweeps: dict[str, Any] = {}
+        self.knob_types: dict[str, tuple[Value, list[Value]]] = {}  # type, choices
+        self.variant_values: dict[str, dict[str, Any]] = {}  # variant -> knob -> slot
         self.loaders: dict[str, Any] = {}
         self.loader_symbols: dict[str, Symbol] = {}
         self.models: dict[str, Any] = {}
@@ -34,6 +37,7 @@ class Collector:
         self.diagnostics: dict[str, Any] = {}
         self.loads: list[Any] = []
         self.run: Any = None
+        self.lambda_lists: dict[str, Value] = {}  # of contract functions, as forms
         self.spans: dict[tuple[str, str], Span | None] = {}
 
     def claim(self, kind: str, name: str, span: Span | None) -> None:
@@ -51,3 +55,13 @@ class Collector:
     def counters(self) -> frozenset[str]:
         """Names of the counters of all loaders."""
         return frozenset(c for loader in self.loaders.values() for c in loader.counters)
+
+    def header(self, loader: str) -> dict[str, Any]:
+        """What the header of a loader's source says, and its shapes; made without NumPy."""
+        from importlib import import_module
+
+        source = self.loaders[loader].source
+        entry = self.sources[source.kind]
+        module, _, attribute = entry.header.partition(":")
+        options = {**source.options, "arguments": source.arguments, "base": self.base}
+        return dict(getattr(import_module(module), attribute)(options))

@@ -5,6 +5,8 @@ Of every node: NONE (no example reaches it), an axis, or MIXED (examples meet in
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from ..ir.graph import Node, Value
 from ..ir.operation import Operations
 from ..ir.types import Type
@@ -16,10 +18,12 @@ MIXED = -1
 class BatchAxes:
     """Asked node by node; answers are kept."""
 
-    __slots__ = ("_known", "_operations")
+    __slots__ = ("_given", "_known", "_operations")
 
-    def __init__(self, operations: Operations) -> None:
+    def __init__(self, operations: Operations, given: Collection[tuple[int, int]] = ()) -> None:
+        """`given`: values (node id, result) that are taken as if no example reached them (R2)."""
         self._operations = operations
+        self._given = {node for node, _ in given}
         self._known: dict[int, int] = {}
 
     def of(self, value: Value) -> int:
@@ -42,6 +46,8 @@ class BatchAxes:
         return known[value.node.id]
 
     def _axis(self, node: Node) -> int:
+        if node.id in self._given:
+            return NONE
         if node.operation == "input":
             return 0 if node.get("kind") == "batch" and node.get("shape") else NONE
         if node.operation.startswith("random-") and node.get("batch-axis") is not None:

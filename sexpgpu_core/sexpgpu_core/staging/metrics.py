@@ -61,10 +61,12 @@ class Cutter:
 
     def __init__(self, t: Tracer) -> None:
         self.t = t
-        self.axes = BatchAxes(t.builder.operations)
+        self.axes = BatchAxes(t.builder.operations, t.per_block)
 
     def cut(self, value: Value) -> Cut:
         """What a scalar is in terms of batch sums."""
+        if (value.node.id, value.result) in self.t.per_block:
+            return Cut("mean")
         if self.axes.of(value) == NONE:
             return Cut("fixed")
         noted = self.t.means.get((value.node.id, value.result))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import problem
-from ..evaluator.definitions import BUILTINS, TENSOR_NAMES, builtin
+from ..evaluator.definitions import BUILTINS, TENSOR_NAMES, builtin, core_symbol
 from ..evaluator.values import Function, Value
 from .tensor import GENERIC
 
@@ -20,6 +20,12 @@ STANDARD = frozenset(
     "lognot ash sort".split()
 )
 """Names of the standard that LANG's builtins hand over when an operand is staged."""
+
+ALIASED = frozenset(
+    "attention layer-norm rms-norm group-norm cross-entropy binary-cross-entropy conv "
+    "conv-transpose".split()
+)
+"""Names that a module of layers takes for its own: they are also `%NAME`, for its use."""
 
 Implementation = Callable[..., Value]
 
@@ -44,6 +50,9 @@ def _function(name: str, lambda_list: str, implementation: Implementation) -> Fu
         )
     builtin(name, lambda_list, staged=True)(implementation)
     TENSOR_NAMES.add(upper)
+    if name in ALIASED:
+        core_symbol("%" + upper)
+        BUILTINS["%" + upper] = BUILTINS[upper]
     return BUILTINS[upper]
 
 

@@ -43,6 +43,7 @@ class Tracer:
         self.metrics: list[Any] = []  # metrics.Reported
         self.frozen = 0
         self.means: dict[tuple[int, int], tuple[Node, Node] | None] = {}  # see metrics.py
+        self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)
         self.optimizer: Any = None  # optimize.Body while an update is traced
 
     def _origin(self) -> Origin:

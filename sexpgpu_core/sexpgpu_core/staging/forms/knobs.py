@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
+from ...evaluator import machine
 from ...evaluator.definitions import BUILTINS, builtin, core_symbol, native_macro
 from ...evaluator.values import (
-    NIL, Cons, Function, Ratio, String, Symbol, T, Value, list_items, make_list,
+    NIL, Cons, Ratio, String, Symbol, T, Value, list_items, make_list,
 )  # fmt: skip
 from ...experiment.declarations import Knob, Sweep, Variant
 from ..faults import describe
 from ..host import host
 from ..lisp_text import lisp_text, read_datum
+from ..scan import adopted
 from ..syntax import (
     Declaration, Slot, keyword_pairs, literal, option_name, tails, take_doc,
 )  # fmt: skip
-
-DEFPARAMETER = core_symbol("DEFPARAMETER")
-
 
 @native_macro("defknob")
 def defknob(form: Cons, environment: Value) -> Value:
@@ -37,7 +36,10 @@ def defknob(form: Cons, environment: Value) -> Value:
         choices = [d.slot(t, "a choice") for t in literal(d, options["choices"], ":choices")]
     name = knob_name(symbol)
     chosen = host().collector.variant_forms.get(name)
-    variant = d.made_slot(chosen, None, f"the variant's {name}") if chosen is not None else None
+    variant = None
+    if chosen is not None:
+        form = adopted(chosen, machine.current().module)
+        variant = d.made_slot(form, None, f"the variant's {name}")
     d.finish = lambda: _finish(d, name, default, kind, choices, doc, variant)
     return make_list([core_symbol("%KNOB-VARIABLE"), Quoted(symbol), d.expansion()])
 
@@ -105,6 +107,7 @@ def _finish(
     collector.claim("knob", name, d.span)
     specifier = _specifier(kind) if kind is not None else default_type(default.value)
     allowed = [c.value for c in choices]
+    collector.knob_types[name] = (specifier, allowed)
     value = check_knob(name, default.value, specifier, allowed, default.span or d.span)
     default_text = lisp_text(value)
     if variant is not None:
@@ -141,14 +144,20 @@ def default_type(value: Value) -> Value:
 
 def knob_datum(name: str, text: str, specifier: Value) -> Value:
     """The datum that a text from outside means: a string knob takes raw text (65 C19)."""
-    word = specifier.name if specifier.__class__ is Symbol else ""
-    if word == "STRING" and not text.lstrip().startswith('"'):
-        return String(text)
+    if _admits_string(specifier) and not text.lstrip().startswith('"'):
+        return NIL if text == "nil" and specifier.__class__ is Cons else String(text)
     if text.strip().lower() in ("true", "false", "none", "yes", "no"):
         raise problem(
             "E-KNOB-VALUE", f"{name} = {text}", hint=f"write t or nil: -s {name}=t", knob=name
         )
     return read_datum(text, f"the value of knob {name}")
+
+
+def _admits_string(specifier: Value) -> bool:
+    """string, or a type such as (or null string)."""
+    if specifier.__class__ is Cons:
+        return any(_admits_string(s) for s in list_items(specifier.cdr))
+    return specifier.__class__ is Symbol and specifier.name in ("STRING", "SIMPLE-STRING")
 
 
 def check_knob(
@@ -220,6 +229,7 @@ def _finish_variant(
     collector.claim("variant", name, d.span)
     knobs = tuple((knob, slot.form) for knob, slot in slots.items())
     collector.variants[name] = Variant(name, doc, base, knobs, d.span)
+    collector.variant_values[name] = slots
     return core_symbol(name.upper())
 
 
@@ -305,4 +315,4 @@ def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> 
     return core_symbol(name.upper())
 
 
-__all__ = ["Function", "check_knob", "defknob", "defsweep", "defvariant", "variant_parts"]
+__all__ = ["check_knob", "defknob", "defsweep", "defvariant", "variant_parts"]

@@ -1,0 +1,328 @@
+"""A run file to its frozen declarations: evaluates the whole file and says all that is wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, nearest, problem
+from ..evaluator.definitions import core_symbol
+from ..evaluator.evaluator import Evaluator, Limits
+from ..evaluator.values import Function, Value, make_list
+from ..experiment.declarations import Experiment, ModuleRead, RunDeclaration
+from ..spans import Source
+from . import builtins as _builtins
+from . import forms as _forms
+from .collector import Collector
+from .contract import FUNCTIONS, SMALLEST, check_order, missing
+from .curriculum import default_stage
+from .forms.knobs import check_knob
+from .forms.states import set_state
+from .host import Host
+from .scan import Scan, chosen_forms, end_span, mentioned, scan
+
+DEFINED = (_builtins, _forms)
+"""Imported for what they define."""
+
+
+def declare(
+    source: Source,
+    *,
+    modules: Any = None,
+    read_file: Callable[[str], str] | None = None,
+    variant: str | None = None,
+    sets: Mapping[str, str] = {},
+    steps: int | None = None,
+    seed: int | None = None,
+    sources: Mapping[str, Any] = {},
+    point: Mapping[str, str] | None = None,
+    base: str = "",
+    limits: Limits | None = None,
+) -> tuple[Experiment, Evaluator]:
+    """The experiment of a text, and the evaluator that its functions belong to.
+
+    `modules`: name -> ModuleText; `sources`: kind -> SourceEntry; `base`: the folder that paths of
+    sources start from; `point`: knob -> Lisp text of a sweep's point. Warnings are in
+    `evaluator.diagnostics`. Raises Problems with everything found, in source order.
+    """
+    found: list[Diagnostic] = []
+    scanned = scan(source)
+    collector = Collector(sources, {**(point or {}), **sets})
+    collector.base = base
+    collector.lambda_lists = dict(scanned.lambda_lists)
+    evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())
+    evaluator.host = Host(collector)
+    collector.main = source.name
+    _define_state_setter(evaluator)
+    if variant is not None:
+        try:
+            collector.variant_forms = chosen_forms(scanned, variant)
+        except Problem as error:
+            found.append(error.diagnostic)
+    if _load(evaluator, source, found):
+        found += _checks(source, scanned, collector, evaluator, sets, bool(found))
+    _raise(found)
+    experiment = _frozen(source, collector, evaluator, steps, seed)
+    experiment = experiment._replace(selection=_selection(variant, sets, steps, seed))
+    found += _experiment_checks(experiment)
+    _raise(found)
+    _warnings(scanned, collector, evaluator, experiment)
+    return experiment, evaluator
+
+
+def _load(evaluator: Evaluator, source: Source, found: list[Diagnostic]) -> bool:
+    """Evaluates the file; False where it could not even be read."""
+    try:
+        evaluator.load(source)
+    except Problems as errors:
+        found += errors.diagnostics
+    except Problem as error:
+        found.append(error.diagnostic)
+    # A module of layers may take names of core's: that is its own affair.
+    evaluator.diagnostics[:] = [
+        d for d in evaluator.diagnostics
+        if d.code != "W-SHADOW" or d.span is None or d.span.source is source
+    ]  # fmt: skip
+    return not any(d.code.startswith("E-READ") for d in found)
+
+
+def _raise(found: list[Diagnostic]) -> None:
+    errors = [d for d in found if d.is_error]
+    if errors:
+        raise Problems(sorted(found, key=_place))
+
+
+def _place(d: Diagnostic) -> tuple[str, int]:
+    return (d.span.source.name, d.span.start) if d.span is not None else ("", -1)
+
+
+def _define_state_setter(evaluator: Evaluator) -> None:
+    """(setf (%state r) v): what an assignment to a state's variable is."""
+    state = core_symbol("%STATE")
+    name = make_list([core_symbol("SETF"), state])
+
+    def setter(value: Value, reference: Value) -> Value:
+        return set_state(reference, value)
+
+    function = Function("(setf %state)", setter, "(value reference)", 2, 2, staged=True)
+    evaluator.setf_cell(state, name).define(function)
+
+
+# Checks --------------------------------------------------------------------------------------------
+
+
+def _checks(
+    source: Source,
+    scanned: Scan,
+    collector: Collector,
+    evaluator: Evaluator,
+    sets: Mapping[str, str],
+    failed: bool,
+) -> list[Diagnostic]:
+    """What the declarations say of each other, once all are there."""
+    found = check_order(scanned.entries)
+    if not (failed and scanned.generates):  # a macro that failed may have made it
+        found += missing(_missing(scanned, collector, evaluator), end_span(source))
+    known = set(collector.knobs)
+    unfinished = {e.what for e in scanned.entries if e.name == "defknob"}
+    for name in sets:
+        if name not in known and f"(defknob {name})" not in unfinished:
+            found.append(_unknown_knob(name, collector.knobs, "--set").diagnostic)
+    found += _variant_checks(collector)
+    return found
+
+
+def _missing(scanned: Scan, collector: Collector, evaluator: Evaluator) -> list[str]:
+    written = {entry.name for entry in scanned.entries}
+    there = {
+        "defloader": bool(collector.loaders),
+        "defmodel": bool(collector.models),
+        "defrun": collector.run is not None,
+        "objective": _function(evaluator, "objective") is not None,
+        "optimizer": _function(evaluator, "optimizer") is not None,
+    }
+    return [name for name in SMALLEST if name not in written and not there[name]]
+
+
+def _unknown_knob(name: str, knobs: Iterable[str], where: str) -> Problem:
+    near = nearest(name, knobs)
+    hint = f"did you mean {near}?" if near else "knobs: " + " ".join(knobs)
+    return problem("E-KNOB-UNKNOWN", f"{where} names no knob: {name}", hint=hint, knob=name)
+
+
+def _variant_checks(collector: Collector) -> list[Diagnostic]:
+    """Every variant's names and values, chosen or not (65 C23)."""
+    found: list[Diagnostic] = []
+    for name, slots in collector.variant_values.items():
+        for knob, slot in slots.items():
+            try:
+                if knob not in collector.knob_types:
+                    raise _unknown_knob(knob, collector.knobs, f"variant {name}").locate(
+                        slot.span or collector.variants[name].span
+                    )
+                check_knob(knob, slot.value, *collector.knob_types[knob], slot.span)
+            except Problem as error:
+                found.append(error.diagnostic)
+    return found
+
+
+def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:
+    """Names that passes and targets use."""
+    found: list[Diagnostic] = []
+    for p in experiment.passes.values():
+        if p.loader is not None or p.stage is not None:
+            error = _stage_error(experiment, p.loader, p.stage or "")
+            if error is not None:
+                found.append(error.locate(p.span).diagnostic)
+        if p.output is not None and p.output not in experiment.outputs:
+            near = nearest(p.output, experiment.outputs)
+            hint = f"did you mean {near}?" if near else None
+            row = diagnostic("E-OUTPUT", f"no output {p.output}", span=p.span, hint=hint)
+            found.append(row)
+    if experiment.curriculum is None:
+        try:
+            default_stage(experiment)
+        except Problem as error:
+            loader = next(iter(experiment.loaders.values()))
+            found.append(error.locate(loader.span).diagnostic)
+    heads = {*experiment.passes, *(s for x in experiment.loaders.values() for s in x.stages)}
+    for series, span in _series(experiment):
+        head = series.split("/")[0]
+        if "/" not in series or head not in heads:
+            found.append(
+                diagnostic(
+                    "E-SERIES",
+                    f'no pass or stage reports "{series}"',
+                    span=span,
+                    hint="a series is PASS/NAME or STAGE/NAME, with " + " ".join(sorted(heads)),
+                    series=series,
+                )
+            )
+    return found
+
+
+def _series(experiment: Experiment) -> list[tuple[str, Any]]:
+    """Series that targets and checkpoints name, and where."""
+    named = [(t.series, t.span) for t in experiment.targets]
+    best = experiment.run.checkpoint.best
+    return named + ([(best[0], experiment.run.span)] if best else [])
+
+
+def check_series(experiment: Experiment, reported: Iterable[str]) -> None:
+    """E-SERIES for each target and :best that no traced program reports ("val/loss")."""
+    known = list(reported)
+    found = []
+    for series, span in _series(experiment):
+        if series not in known:
+            near = nearest(series, known)
+            hint = f'did you mean "{near}"?' if near else "reported: " + " ".join(known)
+            row = diagnostic("E-SERIES", f'nothing reports "{series}"', span=span, hint=hint, series=series)
+            found.append(row)
+    _raise(found)
+
+
+def _stage_error(experiment: Experiment, loader: str | None, stage: str) -> Problem | None:
+    loaders = experiment.loaders
+    if loader is not None and loader not in loaders:
+        near = nearest(loader, loaders)
+        hint = f"did you mean {near}?" if near else "loaders: " + " ".join(loaders)
+        return problem("E-LOADER-STAGE", f"no loader {loader}", hint=hint)
+    stages = [s for n, x in loaders.items() if loader in (None, n) for s in x.stages]
+    if stage in stages:
+        return None
+    near = nearest(stage, stages)
+    hint = f"did you mean :{near}?" if near else "stages: " + " ".join(f":{s}" for s in stages)
+    return problem("E-LOADER-STAGE", f"no stage :{stage}", hint=hint)
+
+
+def _warnings(
+    scanned: Scan, collector: Collector, evaluator: Evaluator, experiment: Experiment
+) -> None:
+    """W-KNOB-UNUSED, W-EVAL-TRAIN."""
+    names = mentioned(scanned)
+    for name, knob in collector.knobs.items():
+        if ":" not in name and name not in names:
+            evaluator.warn(
+                diagnostic("W-KNOB-UNUSED", f"nothing reads the knob {name}", span=knob.span, knob=name)
+            )
+    for p in experiment.passes.values():
+        if p.stage == "train" and experiment.curriculum is None:
+            evaluator.warn(
+                diagnostic("W-EVAL-TRAIN", f"pass {p.name} reads the stage that trains", span=p.span)
+            )
+
+
+# Freezing ------------------------------------------------------------------------------------------
+
+
+def _function(evaluator: Evaluator, name: str) -> Function | None:
+    """The function of a name in the file's own module."""
+    symbol = evaluator.module.symbols.get(name.upper())
+    if symbol is None or symbol not in evaluator.cells:
+        return None
+    return evaluator.cells[symbol].function
+
+
+def _frozen(
+    source: Source,
+    collector: Collector,
+    evaluator: Evaluator,
+    steps: int | None,
+    seed: int | None,
+) -> Experiment:
+    functions = {name: _function(evaluator, name) for name in FUNCTIONS}
+    run: RunDeclaration = collector.run
+    if steps is not None:
+        run = run._replace(steps=steps, epochs=None, until=None)
+    if seed is not None:
+        run = run._replace(seed=seed)
+    passes = {name: _with_loader(p, collector) for name, p in collector.passes.items()}
+    return Experiment(
+        path=source.name,
+        text=source.text,
+        sha256=_sha256(source.text),
+        knobs=collector.knobs,
+        variants=collector.variants,
+        sweeps=collector.sweeps,
+        loaders=collector.loaders,
+        models=collector.models,
+        passes=passes,
+        targets=tuple(collector.targets),
+        outputs=collector.outputs,
+        run=run,
+        modules=_modules(evaluator),
+        selection={},
+        **functions,
+    )
+
+
+def _with_loader(p: Any, collector: Collector) -> Any:
+    """A pass with the loader filled in where only the stage was written."""
+    if p.stage is None or p.loader is not None:
+        return p
+    names = [n for n, loader in collector.loaders.items() if p.stage in loader.stages]
+    return p._replace(loader=names[0]) if names else p
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _modules(evaluator: Evaluator) -> tuple[ModuleRead, ...]:
+    """Every required text, in the order of requirement."""
+    library = evaluator.library
+    names = {module.path: name for name, module in library.loaded.items()}
+    return tuple(
+        ModuleRead(names.get(s.name, s.name), s.name, s.text, _sha256(s.text))
+        for s in library.sources
+    )
+
+
+def _selection(
+    variant: str | None, sets: Mapping[str, str], steps: int | None, seed: int | None
+) -> dict[str, str]:
+    found = {"variant": variant} if variant is not None else {}
+    found.update({f"set:{name}": text for name, text in sets.items()})
+    found.update({k: str(v) for k, v in (("steps", steps), ("seed", seed)) if v is not None})
+    return found

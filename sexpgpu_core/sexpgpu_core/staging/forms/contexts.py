@@ -1,0 +1,149 @@
+"""`(ctx key)`, `(loader-info loader key)`, and the macros that change a setting over their forms."""
+
+from __future__ import annotations
+
+from ...diagnostics import nearest, problem
+from ...evaluator.definitions import core_symbol, native_macro
+from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
+from ..context import lisp_value
+from ..faults import describe
+from ..host import host
+from ..syntax import Declaration, keyword_pairs
+from ..table import tensor_builtin
+
+
+@tensor_builtin("ctx", "(key &rest more)")
+def ctx(key: Value, *more: Value) -> Value:
+    """What a place knows of the run (contracts/ctx.md): numbers, texts and step scalars. (ctx :step)"""
+    if key.__class__ is not Symbol or not key.keyword:
+        raise problem("E-CTX-KEY", f"ctx takes a keyword, not {describe(key)}", hint="(ctx :step)")
+    at = host()
+    name = key.name.lower()
+    if at.tracer is not None:
+        context = at.tracer.context
+        if name == "mode" and context.place in "POEGU":
+            return keyword(at.tracer.mode[1:].upper())
+        return context.ask(name, more)
+    if at.context is None:
+        raise problem(
+            "E-CTX-KEY",
+            f"(ctx :{name}) where no key is known",
+            hint="ask inside prepare, objective, evaluate, optimizer, curriculum or a counter",
+            key=name,
+        )
+    return at.context.ask(name, more)
+
+
+@native_macro("loader-info")
+def loader_info(form: Cons, environment: Value) -> Value:
+    """(loader-info loader key): a number of the loader's header, :vocab :examples :classes."""
+    d = Declaration(form)
+    loader = d.name(form.cdr, "the loader")
+    if form.cdr.cdr.__class__ is not Cons:
+        raise d.refuse("a loader and a key", hint="(loader-info text :vocab)")
+    key = d.slot(form.cdr.cdr, "the key of loader-info")
+    d.finish = lambda: _info(loader.name.lower(), key)
+    return d.expansion()
+
+
+def _info(loader: str, key: object) -> Value:
+    from ..syntax import Slot
+
+    assert isinstance(key, Slot)
+    collector = host().collector
+    if loader not in collector.loaders:
+        near = nearest(loader, collector.loaders)
+        raise problem(
+            "E-LOADER-STAGE",
+            f"no loader {loader}",
+            hint=f"did you mean {near}?" if near else "declare it by (defloader ...) before this",
+        )
+    name = key.value.name.lower() if key.value.__class__ is Symbol else ""
+    facts = collector.header(loader)
+    if name not in facts or facts[name] is None:
+        known = [k for k, v in facts.items() if isinstance(v, int)]
+        raise problem(
+            "E-OPTION",
+            f"loader-info {loader} has no :{name}",
+            hint="known: " + " ".join(f":{k}" for k in known),
+            option=":" + name,
+        )
+    return lisp_value(facts[name])
+
+
+def _with(what: str, value: Value, forms: Value) -> Value:
+    body = Cons(core_symbol("LAMBDA"), Cons(NIL, forms))
+    return make_list([core_symbol("%WITH"), what, value, body])
+
+
+@native_macro("f32")
+def f32(form: Cons, environment: Value) -> Value:
+    """(f32 form...): a precision island."""
+    return _with("policy", "f32", form.cdr)
+
+
+class Toggle:
+    """A change of a setting, applied to the value before."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: int) -> None:
+        self.by = by
+
+    def __call__(self, before: int) -> int:
+        return before + self.by
+
+
+@native_macro("with-frozen")
+def with_frozen(form: Cons, environment: Value) -> Value:
+    """(with-frozen form...): gradients go to inputs only (R34)."""
+    return _with("frozen", Toggle(1), form.cdr)
+
+
+@native_macro("with-mode")
+def with_mode(form: Cons, environment: Value) -> Value:
+    """(with-mode :eval form...): (ctx :mode) in the forms (R36)."""
+    mode = form.cdr.car if form.cdr.__class__ is Cons else NIL
+    name = mode.name.lower() if mode.__class__ is Symbol and mode.keyword else ""
+    if name not in ("eval", "train"):
+        raise problem("E-OPTION-VALUE", "with-mode is (with-mode :eval form...) or :train")
+    return _with("mode", ":" + name, form.cdr.cdr)
+
+
+NUMERICS = ("matmul", "accumulate", "tf32")
+
+
+@native_macro("with-numerics")
+def with_numerics(form: Cons, environment: Value) -> Value:
+    """(with-numerics (:matmul :f32 :accumulate :f32 :tf32 nil) form...): a policy for the scope."""
+    d = Declaration(form)
+    if form.cdr.__class__ is not Cons:
+        raise d.refuse("options in a list, then forms")
+    words = []
+    for key, tail in sorted(keyword_pairs(d, form.cdr.car, NUMERICS).items()):
+        value = tail.car
+        if value.__class__ is not Symbol:
+            raise d.refuse(f":{key} is a dtype or nil", tail)
+        words.append(f"{key}={value.name.lower()}")
+    return _with("policy", " ".join(words), form.cdr.cdr)
+
+
+@native_macro("per-block")
+def per_block(form: Cons, environment: Value) -> Value:
+    """(per-block form): meant over the b rows of a block (R2)."""
+    return Cons(core_symbol("%PER-BLOCK"), form.cdr)
+
+
+@tensor_builtin("%per-block", "(x)")
+def mark_per_block(x: Value) -> Value:
+    """Notes that the value is meant over the rows of a block: the loss is the mean over blocks."""
+    from ..host import tracer, warn
+    from ..promote import node_of
+
+    t = tracer("per-block")
+    node = node_of("per-block", x, t)
+    t.per_block.add((node.node.id, node.result))
+    warn("W-BATCH-DEPENDENCE", f"a value is meant over the {t.rows} rows of a block", rows=t.rows)
+    return x
+
+

@@ -1,0 +1,408 @@
+"""defloader: a table or stream, its clauses and stages, as frozen declarations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...diagnostics import Change, Edit, Problem, nearest, problem
+from ...evaluator.definitions import native_macro
+from ...evaluator.values import NIL, Cons, Symbol, Value
+from ...experiment.declarations import (
+    LoaderDeclaration, SourceDeclaration, StageDeclaration, Windows,
+)  # fmt: skip
+from ...reader import element_span
+from ...spans import Span
+from ..host import host, warn
+from ..syntax import (
+    Declaration, Slot, is_literal_list, keyword_pairs, lambda_of, literal, option_name, tails,
+    take_doc, unknown_option,
+)  # fmt: skip
+
+CLAUSES = (
+    "source", "fields", "windows", "whole", "split-by", "stage", "batch", "map", "counter",
+)  # fmt: skip
+STAGE_OPTIONS = (
+    "split", "order", "steps", "mask", "microbatches", "precision", "source", "batch", "windows",
+    "map", "split-by",
+)  # fmt: skip
+WINDOW_OPTIONS = ("stride", "documents", "pack", "pad", "short", "shift")
+ORDERS = ("shuffled", "sequential", "streams", "random")
+EMBEDDED = {"none": ("examples",)}
+"""Kinds that are syntax of core and no rows of a plug-in, with their options."""
+
+
+@native_macro("defloader")
+def defloader(form: Cons, environment: Value) -> Value:
+    """(defloader name [doc] clause...): one table or stream and its stages."""
+    d = Declaration(form)
+    symbol = d.name(form.cdr, "the name of the loader")
+    doc, rest = take_doc(form.cdr.cdr)
+    reader = LoaderReader(d, symbol.name.lower(), doc)
+    for tail in tails(rest):
+        reader.clause(tail)
+    d.finish = lambda: reader.finish(symbol)
+    return d.expansion()
+
+
+class LoaderReader:
+    """Takes the clauses apart; `finish` makes the declaration of the slots' values."""
+
+    def __init__(self, d: Declaration, name: str, doc: str) -> None:
+        self.d = d
+        self.name = name
+        self.doc = doc
+        self.read: dict[str, Any] = {}
+        self.stages: dict[str, tuple[dict[str, Any], Span | None]] = {}
+        self.maps: list[tuple[str, Slot]] = []
+        self.counters: dict[str, Slot] = {}
+
+    def clause(self, tail: Cons) -> None:
+        """One clause, `(batch 12)`."""
+        d, form = self.d, tail.car
+        if form.__class__ is not Cons or form.car.__class__ is not Symbol:
+            raise d.refuse("a clause is a list, as (batch 12)", tail)
+        word = form.car.name.lower()
+        if word not in CLAUSES:
+            raise _unknown_clause(word, form)
+        if word in self.read and word not in ("stage", "map", "counter"):
+            raise problem("E-TWICE", f"{self.name} has two ({word} ...)").locate(form.span)
+        getattr(self, "_" + word.replace("-", "_"))(form)
+
+    def _source(self, form: Cons) -> None:
+        self.read["source"] = read_source(self.d, _one(self.d, form))
+
+    def _fields(self, form: Cons) -> None:
+        self.read["fields"] = [self._field(t) for t in tails(form.cdr)]
+
+    def _field(self, tail: Cons) -> Any:
+        """(NAME COLUMN [DTYPE] [:missing FORM] [:hash FORM])"""
+        d = self.d
+        name, column, *rest = literal(d, tail, "a field")
+        if is_literal_list(column.car):
+            place: Any = [d.slot(t, "a column") for t in literal(d, column, "columns")]
+        else:
+            place = d.slot(column, "a column")
+        dtype = None
+        if rest and rest[0].car.__class__ is Symbol and rest[0].car.name.lower() not in ("missing", "hash"):
+            dtype = d.slot(rest.pop(0), "a dtype")
+        options = keyword_pairs(d, rest[0] if rest else NIL, ("missing", "hash"), "a field")
+        slots = {k: d.slot(t, f":{k}") for k, t in options.items()}
+        return d.name(name, "a field").name.lower(), place, dtype, slots
+
+    def _windows(self, form: Cons) -> None:
+        self.read["windows"] = self._window_slots(form.cdr)
+
+    def _window_slots(self, rest: Value) -> dict[str, Slot]:
+        d = self.d
+        if rest.__class__ is not Cons:
+            raise d.refuse("windows has a size", hint="(windows 64)")
+        slots = {"size": d.slot(rest, "the size of windows")}
+        options = keyword_pairs(d, rest.cdr, WINDOW_OPTIONS, "windows")
+        slots.update({k: d.slot(t, f":{k} of windows") for k, t in options.items()})
+        return slots
+
+    def _whole(self, form: Cons) -> None:
+        self.read["whole"] = True
+
+    def _split_by(self, form: Cons) -> None:
+        self.read["split-by"] = self._method(form.cdr)
+
+    def _method(self, rest: Value) -> Any:
+        d = self.d
+        if rest.__class__ is not Cons:
+            raise d.refuse("split-by has a method", hint=":position, :hash, (:stratify label)")
+        if is_literal_list(rest.car):
+            head, field = literal(d, rest, "a method")
+            word = option_name(d, head, ("stratify", "group"), "split-by")
+            return word, d.name(field, "a field").name.lower()
+        word = option_name(d, rest, ("position", "hash"), "split-by")
+        options = keyword_pairs(d, rest.cdr, ("seed",), "split-by")
+        return word, d.slot(options["seed"], ":seed") if "seed" in options else None
+
+    def _batch(self, form: Cons) -> None:
+        self.read["batch"] = self.d.slot(_one(self.d, form), "batch")
+
+    def _map(self, form: Cons) -> None:
+        self.maps.append(self._one_map(form.cdr))
+
+    def _one_map(self, rest: Value) -> tuple[str, Slot]:
+        d = self.d
+        if len(tails(rest)) != 2:
+            raise d.refuse("map is a field and a function", hint="(map image (lambda (x) ...))")
+        return d.name(rest, "a field").name.lower(), d.slot(rest.cdr, "the function of map")
+
+    def _counter(self, form: Cons) -> None:
+        d, parts = self.d, tails(form.cdr)
+        if len(parts) != 2 or not getattr(parts[0].car, "keyword", False):
+            raise d.refuse("counter is a keyword and a form", hint="(counter :tokens form)")
+        made = lambda_of(parts[1].car)
+        span = element_span(parts[1])
+        self.counters[parts[0].car.name.lower()] = d.made_slot(made, span, "a counter")
+
+    def _stage(self, form: Cons) -> None:
+        d = self.d
+        if form.cdr.__class__ is not Cons or not getattr(form.cdr.car, "keyword", False):
+            raise d.refuse("a stage has a keyword as its name", hint="(stage :train :split (0 0.9))")
+        name = form.cdr.car.name.lower()
+        if name in self.stages:
+            raise problem("E-TWICE", f"{self.name} has two stages :{name}").locate(form.span)
+        options = keyword_pairs(d, form.cdr.cdr, STAGE_OPTIONS, "stage")
+        self.stages[name] = {k: self._stage_option(k, t) for k, t in options.items()}, form.span
+
+    def _stage_option(self, key: str, tail: Cons) -> Any:
+        d = self.d
+        if key == "split":
+            return self._ranges(tail)
+        if key == "source":
+            return read_source(d, tail)
+        if key == "windows":
+            if is_literal_list(tail.car):
+                return self._window_slots(literal(d, tail, ":windows")[0])
+            return {"size": d.slot(tail, "the size of windows")}
+        if key == "map":
+            return [self._one_map(t.car) for t in literal(d, tail, ":map")]
+        if key == "split-by":
+            return self._method(literal(d, tail, ":split-by")[0] if is_literal_list(tail.car) else tail)
+        if key == "mask":
+            name, value = literal(d, tail, ":mask")
+            return d.name(name, "a field").name.lower(), d.slot(value, "the value of :mask")
+        return d.slot(tail, f":{key} of a stage")
+
+    def _ranges(self, tail: Cons) -> Any:
+        """(0 0.9), ((0 0.2) (0.4 1)), or a form that gives one of these."""
+        d = self.d
+        if not is_literal_list(tail.car):
+            return d.slot(tail, ":split")
+        parts = literal(d, tail, ":split")
+        nested = [p for p in parts if p.car.__class__ is Cons and _is_pair(p.car)]
+        if len(nested) == len(parts) and parts:
+            pairs = [literal(d, p, "a range of :split") for p in parts]
+        else:
+            pairs = [parts]
+        if any(len(p) != 2 for p in pairs):
+            raise d.refuse("a range of :split is two fractions", tail, hint=":split (0 0.9)")
+        return [tuple(d.slot(t, "a bound of :split") for t in p) for p in pairs]
+
+    # Values ------------------------------------------------------------------------------------
+    def finish(self, symbol: Symbol) -> Value:
+        """The declaration, kept by the collector."""
+        collector = host().collector
+        collector.claim("loader", self.name, self.d.span)
+        if "source" not in self.read:
+            raise problem(
+                "E-MISSING",
+                f"loader {self.name} has no source",
+                hint='(source (text-files "data/*.txt"))',
+            ).locate(self.d.span)
+        stages = {name: self._made_stage(name, o, s) for name, (o, s) in self.stages.items()}
+        fields = tuple(
+            (name, _filled(place), _filled(dtype), {k: s.python() for k, s in options.items()})
+            for name, place, dtype, options in self.read.get("fields", ())
+        )
+        batch = self.read.get("batch")
+        collector.loaders[self.name] = LoaderDeclaration(
+            self.name,
+            self.doc,
+            made_source(self.read["source"]),
+            fields,
+            _made_windows(self.read["windows"]) if "windows" in self.read else None,
+            bool(self.read.get("whole")),
+            _filled(self.read.get("split-by")),
+            stages,
+            batch.integer(1) if batch is not None else None,
+            tuple((name, slot.function()) for name, slot in self.maps),
+            {name: slot.function() for name, slot in self.counters.items()},
+            self.d.span,
+        )
+        collector.loader_symbols[self.name] = symbol
+        self._warn_overlap(collector.loaders[self.name])
+        return symbol
+
+    def _made_stage(self, name: str, options: Mapping[str, Any], span: Span | None) -> StageDeclaration:
+        def number(key: str) -> int | None:
+            return options[key].integer(1) if key in options else None
+
+        mask = options.get("mask")
+        return StageDeclaration(
+            name,
+            _made_ranges(options.get("split")),
+            options["order"].choice(ORDERS) if "order" in options else None,
+            number("batch"),
+            _made_windows(options["windows"]) if "windows" in options else None,
+            made_source(options["source"]) if "source" in options else None,
+            number("steps"),
+            number("microbatches"),
+            options["precision"].choice(("f32", "bf16", "f16", "f64")) if "precision" in options else None,
+            (mask[0], mask[1].python()) if mask else None,
+            span,
+        )
+
+    def _warn_overlap(self, loader: LoaderDeclaration) -> None:
+        """W-SPLIT-OVERLAP where two stages of one source share examples."""
+        seen: list[StageDeclaration] = []
+        for stage in loader.stages.values():
+            for other in seen:
+                if stage.source == other.source and stage.mask is None and _overlap(stage, other):
+                    warn(
+                        "W-SPLIT-OVERLAP",
+                        f"stages :{other.name} and :{stage.name} of {self.name} share examples",
+                        stages=[other.name, stage.name],
+                    )
+            seen.append(stage)
+
+
+def _is_pair(form: Cons) -> bool:
+    """Whether a list inside :split is a range, and no call: (0 0.2) against (- 1 fold)."""
+    return form.car.__class__ is not Symbol
+
+
+def _overlap(a: StageDeclaration, b: StageDeclaration) -> bool:
+    return any(max(x[0], y[0]) < min(x[1], y[1]) for x in a.split for y in b.split)
+
+
+def _one(d: Declaration, form: Cons) -> Cons:
+    if form.cdr.__class__ is not Cons or form.cdr.cdr is not NIL:
+        raise d.refuse(f"({form.car.name.lower()} ...) takes one thing", form.cdr if form.cdr is not NIL else None)
+    return form.cdr  # type: ignore[no-any-return]
+
+
+def _unknown_clause(word: str, form: Cons) -> Problem:
+    near = nearest(word, CLAUSES)
+    hint = f"did you mean ({near} ...)?" if near else "clauses: " + " ".join(CLAUSES)
+    span = element_span(form)
+    edit = Edit(f"write {near}", (Change(span, near),)) if near and span is not None else None
+    return problem("E-OPTION", f"a loader has no clause {word}", hint=hint, edit=edit, option=word).locate(span)
+
+
+def _filled(value: Any) -> Any:
+    if isinstance(value, Slot):
+        return value.python()
+    if isinstance(value, (list, tuple)):
+        return tuple(_filled(v) for v in value)
+    return value
+
+
+def _made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
+    if read is None:
+        return ((0.0, 1.0),)
+    if isinstance(read, Slot):
+        given = read.python()
+        if not isinstance(given, tuple) or not given:
+            raise read.refuse("two fractions, as (0 0.9)")
+        pairs = given if isinstance(given[0], tuple) else (given,)
+        span = read.span
+    else:
+        pairs = [(a.number(), b.number()) for a, b in read]
+        span = read[0][0].span
+    found = []
+    for low, high in pairs:
+        if not 0 <= low <= high <= 1:
+            raise problem(
+                "E-OPTION-VALUE",
+                f":split ({low:g} {high:g}) is no part of 0 to 1",
+                hint=":split (0 0.9)",
+            ).locate(span)
+        if low < high:
+            found.append((float(low), float(high)))
+    return tuple(found)
+
+
+def _made_windows(slots: Mapping[str, Slot]) -> Windows:
+    size = slots["size"].integer(1)
+    stride = slots["stride"].integer(1) if "stride" in slots else size
+    return Windows(
+        size,
+        stride,
+        slots["documents"].python() if "documents" in slots else None,
+        slots["pack"].flag() if "pack" in slots else False,
+        slots["pad"].integer() if "pad" in slots else 0,
+        slots["short"].python() if "short" in slots else None,
+        slots["shift"].flag() if "shift" in slots else False,
+    )
+
+
+# Sources -------------------------------------------------------------------------------------------
+
+
+class ReadSource:
+    """(KIND FORM* option*) taken apart."""
+
+    __slots__ = ("arguments", "kind", "options", "span")
+
+    def __init__(self, kind: str, arguments: list[Any], options: dict[str, Any], span: Span | None) -> None:
+        self.kind = kind
+        self.arguments = arguments
+        self.options = options
+        self.span = span
+
+
+def read_source(d: Declaration, tail: Cons) -> ReadSource:
+    """A source; E-SOURCE-UNKNOWN and E-OPTION name the nearest."""
+    form = tail.car
+    if form.__class__ is not Cons or form.car.__class__ is not Symbol:
+        raise d.refuse("a source is a list with its kind first", tail, hint='(text-files "a.txt")')
+    kind, span = form.car.name.lower(), form.span
+    if kind == "mixture":
+        rows = [_mixed(d, t) for t in tails(form.cdr)]
+        return ReadSource(kind, rows, {}, span)
+    entries = host().collector.sources
+    if kind in EMBEDDED:
+        known: list[str] | tuple[str, ...] = EMBEDDED[kind]
+    elif kind in entries:
+        known = [o.name for o in entries[kind].options]
+    else:
+        raise _unknown_kind(kind, form, entries)
+    arguments, at = [], form.cdr
+    while at.__class__ is Cons and not getattr(at.car, "keyword", False):
+        arguments.append(d.slot(at, f"an argument of {kind}"))
+        at = at.cdr
+    options: dict[str, Any] = {}
+    for key, value in keyword_pairs(d, at, known, kind).items():
+        options[key] = _literal_or_slot(d, value, f":{key} of {kind}")
+    return ReadSource(kind, arguments, options, span)
+
+
+def _literal_or_slot(d: Declaration, tail: Cons, what: str) -> Any:
+    """An option of a source: a form, or a literal list whose head is no function."""
+    form = tail.car
+    if form.__class__ is Cons and form.car.__class__ is Cons:
+        return [_literal_or_slot(d, t, what) for t in tails(form)]
+    return d.slot(tail, what)
+
+
+def _mixed(d: Declaration, tail: Cons) -> tuple[str, Slot, ReadSource]:
+    parts = literal(d, tail, "a source of mixture")
+    if len(parts) != 3:
+        raise d.refuse("a source of mixture is (name weight source)", tail)
+    return d.name(parts[0]).name.lower(), d.slot(parts[1], "a weight"), read_source(d, parts[2])
+
+
+def _unknown_kind(kind: str, form: Cons, entries: Mapping[str, Any]) -> Problem:
+    known = [*entries, *EMBEDDED, "mixture"]
+    near = nearest(kind, known)
+    span = element_span(form)
+    edit = Edit(f"write {near}", (Change(span, near),)) if near and span is not None else None
+    hint = f"did you mean {near}?" if near else "kinds: " + " ".join(sorted(known))
+    return problem("E-SOURCE-UNKNOWN", f"no source kind {kind}", hint=hint, edit=edit, kind=kind).locate(span)
+
+
+def made_source(read: ReadSource) -> SourceDeclaration:
+    """The declaration, with the slots' values."""
+    if read.kind == "mixture":
+        rows = tuple((name, weight.number(), made_source(s)) for name, weight, s in read.arguments)
+        return SourceDeclaration(read.kind, rows, {}, read.span)
+    options = {key: _source_value(value) for key, value in read.options.items()}
+    arguments = tuple(_source_value(a) for a in read.arguments)
+    return SourceDeclaration(read.kind, arguments, options, read.span)
+
+
+def _source_value(value: Any) -> Any:
+    from ...evaluator.values import Function
+
+    if isinstance(value, Slot):
+        return value.value if isinstance(value.value, Function) else value.python()
+    return tuple(_source_value(v) for v in value)
+
+
+__all__ = ["LoaderReader", "made_source", "read_source", "unknown_option"]

@@ -1,0 +1,114 @@
+"""`metric`, `diagnostic`, `defdiagnostic`: what a file reports."""
+
+from __future__ import annotations
+
+from ...diagnostics import problem
+from ...evaluator import machine
+from ...evaluator.definitions import native_macro
+from ...evaluator.values import NIL, Cons, String, Symbol, T, Value, list_items
+from ..arguments import choice
+from ..faults import describe
+from ..host import host, tracer
+from ..metrics import Reported
+from ..promote import node_of, operands
+from ..syntax import Declaration, tails
+from ..table import tensor_builtin
+from ..tensor import is_tensor
+
+REDUCTIONS = ("mean", "sum", "max", "min")
+
+
+@tensor_builtin("metric", "(name x &key (reduce :mean) weights unit by names)")
+def metric(
+    name: Value,
+    x: Value,
+    *,
+    reduce: Value = None,
+    weights: Value = NIL,
+    unit: Value = NIL,
+    by: Value = NIL,
+    names: Value = NIL,
+) -> Value:
+    """Reports x under a name and returns it; a tensor with axes is reduced over all (R23). N, B.
+
+    (metric "loss" (nn:cross-entropy (gpt inputs) targets))"""
+    t = tracer("metric")
+    if not isinstance(name, String):
+        raise problem("E-METRIC", f"the name of a metric is a string, not {describe(name)}")
+    if t.part == "prepare":
+        raise problem("E-STAGE-OUTSIDE", "metric stands in prepare", hint="report in objective")
+    kind = "mean"
+    if reduce is not None:
+        kind = reduce.name.lower() if reduce.__class__ is Symbol else ""
+        if kind not in REDUCTIONS:
+            raise problem(
+                "E-METRIC",
+                f":reduce of metric {describe(name)} is {describe(reduce)}",
+                hint=":mean, :sum, :max or :min",
+            )
+    node = node_of("metric", x, t)
+    weight = None
+    if weights is not NIL:
+        if kind != "mean":
+            raise problem("E-METRIC", "weights are those of a mean", hint="leave :reduce out")
+        weight = node_of("metric", weights, t)
+    text = unit.text() if isinstance(unit, String) else None
+    span = machine.current().call_span
+    row = Reported(name.text(), node, kind, weight, text, span, t.part)
+    if by is not NIL:
+        _by_index(row, by, names)
+    else:
+        t.metrics.append(row)
+    return x
+
+
+def _by_index(row: Reported, by: Value, names: Value) -> None:
+    """One mean for each value of an index: name/0, name/1, ..."""
+    t = tracer("metric")
+    if names.__class__ is int:
+        labels = [str(i) for i in range(names)]
+    elif names.__class__ is Cons:
+        labels = [n.text() if isinstance(n, String) else describe(n) for n in list_items(names)]
+    else:
+        raise problem("E-METRIC", ":by wants :names, a count or a list of names")
+    index = node_of("metric", by, t)
+    for i, label in enumerate(labels):
+        number = t.builder.constant(i, index.dtype)
+        hit = t.builder("cast", t.builder("equal", index, number), dtype="f32")
+        both = hit if row.weights is None else t.builder("multiply", hit, row.weights)
+        t.metrics.append(row._replace(name=f"{row.name}/{label}", weights=both))
+
+
+@tensor_builtin("diagnostic", "(name x &key (reduce :mean))")
+def diagnostic(name: Value, x: Value, *, reduce: Value = None) -> Value:
+    """A number that is computed only where it is selected; adds no node otherwise. (diagnostic "gate" g)"""
+    tracer("diagnostic")
+    if not isinstance(name, String):
+        raise problem("E-METRIC", f"the name of a diagnostic is a string, not {describe(name)}")
+    if reduce is not None:
+        known = "mean max min sum last norm histogram quantiles".split()
+        choice("diagnostic", "reduce", reduce, known)
+    if not is_tensor(x):
+        operands("diagnostic", (x,))
+    return x
+
+
+@native_macro("defdiagnostic")
+def defdiagnostic(form: Cons, environment: Value) -> Value:
+    """(defdiagnostic name (&key param grad ...) [doc] (:for SELECTOR) form...): kept as declared."""
+    d = Declaration(form)
+    parts = tails(form.cdr)
+    name = d.name(form.cdr, "the name of the diagnostic").name.lower()
+    if len(parts) < 3:
+        raise d.refuse("name, lambda list, (:for ...) and forms")
+
+    def finish() -> Value:
+        collector = host().collector
+        collector.claim("diagnostic", name, d.span)
+        collector.diagnostics[name] = form
+        return T
+
+    d.finish = finish
+    return d.expansion()
+
+

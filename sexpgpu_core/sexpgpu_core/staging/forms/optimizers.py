@@ -1,0 +1,327 @@
+"""defoptimizer, defschedule, select, group, groups: who updates which parameter, and how."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...diagnostics import nearest, problem
+from ...evaluator import machine
+from ...evaluator.definitions import builtin, core_symbol, native_macro
+from ...evaluator.values import (
+    NIL, Cons, Function, String, Symbol, Value, keyword, list_items, make_list,
+)  # fmt: skip
+from ...spans import Span
+from ..exact import is_number
+from ..faults import describe
+from ..host import tracer
+from ..selectors import COMPARISONS, Selector
+from ..syntax import Declaration, Slot, keyword_pairs, literal, tails, take_doc
+from ..table import tensor_builtin
+from ..tensor import StepScalar, is_tensor, tree_of
+
+REST = keyword("REST")
+FROZEN = keyword("FROZEN")
+SPECS = ("path", "rank", "dtype", "size", "stage", "where", "and", "or", "not")
+
+
+class Optimizer(NamedTuple):
+    """A value of `defoptimizer`: hyperparameters by name, and the body (param grad) -> param."""
+
+    name: str
+    hyper: tuple[tuple[str, Any], ...]
+    body: Function
+    span: Span | None
+
+
+class GroupValue(NamedTuple):
+    """A value of `group`. `optimizer` None: frozen. `selector` None: :rest."""
+
+    selector: Selector | None
+    optimizer: Optimizer | None
+    dtype: str | None
+    loss: str | None
+    every: int
+    offset: int
+    optional: bool
+    span: Span | None
+
+
+class GroupsValue(NamedTuple):
+    """A value of `groups`; clip_norm, clip_value, ema are None, a number or a tree."""
+
+    groups: tuple[GroupValue, ...]
+    clip_norm: Any
+    clip_value: Any
+    ema: Any
+    ema_state: bool
+
+
+# Optimizers ----------------------------------------------------------------------------------------
+
+
+@native_macro("defoptimizer")
+def defoptimizer(form: Cons, environment: Value) -> Value:
+    """(defoptimizer name (&key ...) [doc] (defstate ...)* (optimizer-update (param grad) form...))"""
+    d = Declaration(form)
+    parts = tails(form.cdr)
+    if len(parts) < 3:
+        raise d.refuse("name, lambda list and (optimizer-update (param grad) form...)")
+    symbol = d.name(form.cdr, "the name of the optimizer")
+    doc, rest = take_doc(parts[1].cdr)
+    states, update = _split_body(d, rest)
+    names = tails(update.car.cdr.car) if update.car.cdr.__class__ is Cons else []
+    if len(names) != 2:
+        raise problem(
+            "E-OPTIMIZER-UPDATE",
+            f"{symbol.name.lower()}: optimizer-update takes a parameter and a gradient",
+            hint="(optimizer-update (param grad) form...)",
+        ).locate(d.span)
+    body = Cons(
+        core_symbol("LAMBDA"),
+        Cons(make_list([n.car for n in names]), make_list([*states, *list_items(update.car.cdr.cdr)])),
+    )
+    hyper = [Cons(core_symbol("LIST"), make_list(_hyper(d, parts[1])))]
+    made = make_list([core_symbol("%MAKE-OPTIMIZER"), String(symbol.name.lower()), *hyper, body])
+    documented = [String(doc)] if doc else []
+    return make_list([core_symbol("DEFUN"), symbol, parts[1].car, *documented, made])
+
+
+def _split_body(d: Declaration, rest: Value) -> tuple[list[Value], Cons]:
+    """The defstate forms, and the tail that holds optimizer-update."""
+    states: list[Value] = []
+    for tail in tails(rest):
+        head = tail.car.car if tail.car.__class__ is Cons else None
+        word = head.name if head.__class__ is Symbol else ""
+        if word == "OPTIMIZER-UPDATE":
+            return states, tail
+        if word != "DEFSTATE":
+            break
+        states.append(tail.car)
+    raise problem(
+        "E-OPTIMIZER-UPDATE",
+        "optimizer-update is missing",
+        hint="after the states: (optimizer-update (param grad) (- param (* lr grad)))",
+    ).locate(d.span)
+
+
+def _hyper(d: Declaration, tail: Cons) -> list[Value]:
+    """:name name for each keyword."""
+    found: list[Value] = []
+    keys = False
+    for at in literal(d, tail, "the lambda list"):
+        word = at.car
+        if word.__class__ is Symbol and word.name.startswith("&"):
+            keys = word.name == "&KEY"
+        elif keys:
+            symbol = word.car if word.__class__ is Cons else word
+            symbol = symbol.cdr.car if symbol.__class__ is Cons else symbol
+            found += [keyword(symbol.name), symbol]
+    return found
+
+
+@builtin("%make-optimizer", "(name hyper body)", staged=True)
+def make_optimizer(name: String, hyper: Value, body: Function) -> Optimizer:
+    """An optimizer value; a hyperparameter is a number, a step scalar or a plain word."""
+    items = list_items(hyper)
+    pairs = []
+    for key, value in zip(items[::2], items[1::2]):
+        word = key.name.lower()
+        if is_tensor(value) or isinstance(value, (String, Function)):
+            raise problem(
+                "E-SCHEDULE",
+                f":{word} of {name.text()} is {describe(value)}",
+                hint="a number or a step scalar, such as (optim:warmup-cosine 1e-3 :warmup 100)",
+            )
+        pairs.append((word, value))
+    return Optimizer(name.text(), tuple(pairs), body, machine.current().call_span)
+
+
+@native_macro("defschedule")
+def defschedule(form: Cons, environment: Value) -> Value:
+    """(defschedule name lambda-list [doc] form...): a function whose value is a step scalar (R17)."""
+    d = Declaration(form)
+    parts = tails(form.cdr)
+    if len(parts) < 3:
+        raise d.refuse("name, lambda list and forms")
+    symbol = d.name(form.cdr, "the name of the schedule")
+    doc, rest = take_doc(parts[1].cdr)
+    body = Cons(core_symbol("LET"), Cons(NIL, rest))
+    checked = make_list([core_symbol("%SCHEDULE"), String(symbol.name.lower()), body])
+    documented = [String(doc)] if doc else []
+    return make_list([core_symbol("DEFUN"), symbol, parts[1].car, *documented, checked])
+
+
+@builtin("%schedule", "(name value)", staged=True)
+def schedule(name: String, value: Value) -> Value:
+    """The value of a schedule; E-SCHEDULE where it is neither a number nor a step scalar."""
+    if is_number(value) or value.__class__ is StepScalar:
+        return value
+    raise problem(
+        "E-SCHEDULE",
+        f"the schedule {name.text()} gives {describe(value)}",
+        hint="arithmetic on (ctx :step) and numbers",
+    )
+
+
+# Selectors -----------------------------------------------------------------------------------------
+
+
+@native_macro("select")
+def select(form: Cons, environment: Value) -> Value:
+    """(select :path glob :rank test :dtype d :size test :stage s :where f :and (..) :or (..) :not (..))"""
+    d = Declaration(form)
+    read = _spec(d, form.cdr)
+    d.finish = lambda: _made(read)
+    return d.expansion()
+
+
+def _spec(d: Declaration, rest: Value) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, tail in keyword_pairs(d, rest, SPECS, "select").items():
+        if key in ("rank", "size"):
+            found.append((key, _test(d, key, tail)))
+        elif key in ("and", "or"):
+            lists = literal(d, tail, f":{key}")
+            found.append((key, [_spec(d, t.car) for t in lists]))
+        elif key == "not":
+            found.append((key, _spec(d, tail.car)))
+        else:
+            found.append((key, d.slot(tail, f":{key} of select")))
+    if not found:
+        raise d.refuse("says what to select", hint='(select :path "**/bias"), (select :rank (<= 1))')
+    return found
+
+
+def _test(d: Declaration, key: str, tail: Cons) -> tuple[str, Slot]:
+    """FORM, or (OP FORM) with the first operand left out."""
+    form = tail.car
+    parts = tails(form)
+    if len(parts) == 2 and form.car.__class__ is Symbol and form.car.name in COMPARISONS:
+        return form.car.name, d.slot(parts[1], f":{key} of select")
+    return "=", d.slot(tail, f":{key} of select")
+
+
+def _made(read: list[tuple[str, Any]]) -> Selector:
+    return Selector(tuple((key, _argument(key, value)) for key, value in read))
+
+
+def _argument(key: str, value: Any) -> Any:
+    if key in ("rank", "size"):
+        return value[0], value[1].integer(0)
+    if key in ("and", "or"):
+        return tuple(_made(v) for v in value)
+    if key == "not":
+        return _made(value)
+    if key == "path":
+        return value.text()
+    if key == "where":
+        return value.function()
+    return str(value.python()).lstrip(":")
+
+
+# Groups --------------------------------------------------------------------------------------------
+
+
+@tensor_builtin("group", "(selector optimizer &key loss every offset optional dtype)")
+def group(
+    selector: Value,
+    optimizer: Value,
+    *,
+    loss: Value = NIL,
+    every: Value = NIL,
+    offset: Value = NIL,
+    optional: Value = NIL,
+    dtype: Value = NIL,
+) -> GroupValue:
+    """Who updates what a selector picks: an optimizer value, or :frozen. (group :rest (optim:adamw))"""
+    from ..arguments import dtype as dtype_of
+    from ..promote import integer
+
+    if selector is not REST and not isinstance(selector, Selector):
+        raise problem(
+            "E-CONTRACT", f"group: {describe(selector)} is no selector", hint="(select :rank 2), or :rest"
+        )
+    if optimizer is not FROZEN and not isinstance(optimizer, Optimizer):
+        raise problem(
+            "E-CONTRACT",
+            f"group: {describe(optimizer)} is no optimizer",
+            hint="(optim:adamw :lr 1e-3), or :frozen",
+        )
+    return GroupValue(
+        selector if isinstance(selector, Selector) else None,
+        optimizer if isinstance(optimizer, Optimizer) else None,
+        None if dtype is NIL else dtype_of("group", dtype, "f32"),
+        None if loss is NIL else loss.name.lower(),
+        1 if every is NIL else integer("group", "every", every),
+        0 if offset is NIL else integer("group", "offset", offset),
+        optional is not NIL,
+        machine.current().call_span,
+    )
+
+
+GROUPS_OPTIONS = ("clip-norm", "clip-value", "ema", "ema-state")
+
+
+@tensor_builtin("groups", "(&rest options-and-groups)")
+def groups(*arguments: Value) -> GroupsValue:
+    """All groups, the first that matches wins; :clip-norm, :clip-value, :ema before them.
+
+    (groups :clip-norm 1.0 (group :rest (optim:adamw :lr 1e-3)))"""
+    options: dict[str, Any] = {}
+    at = 0
+    while at < len(arguments) and arguments[at].__class__ is Symbol and arguments[at].keyword:
+        name = arguments[at].name.lower()
+        if name not in GROUPS_OPTIONS:
+            near = nearest(name, GROUPS_OPTIONS)
+            hint = f"did you mean :{near}?" if near else "options: :clip-norm :clip-value :ema"
+            raise problem("E-OPTION", f"groups has no option :{name}", hint=hint, option=":" + name)
+        if at + 1 >= len(arguments):
+            raise problem("E-CALL-KEYWORD", f"groups: :{name} has no value")
+        options[name] = arguments[at + 1]
+        at += 2
+    found = _flat(arguments[at:])
+    ema_state = options.pop("ema-state", NIL) is not NIL
+    values = {key: _option(key, value) for key, value in options.items()}
+    return GroupsValue(
+        tuple(found), values.get("clip-norm"), values.get("clip-value"), values.get("ema"), ema_state
+    )
+
+
+def _flat(values: tuple[Value, ...]) -> list[GroupValue]:
+    found: list[GroupValue] = []
+    for value in values:
+        if isinstance(value, GroupValue):
+            found.append(value)
+        elif value.__class__ is Cons or value is NIL:
+            found += _flat(tuple(list_items(value)))
+        else:
+            raise problem(
+                "E-CONTRACT", f"groups: {describe(value)} is no group", hint="(group :rest (optim:adamw))"
+            )
+    return found
+
+
+def _option(key: str, value: Value) -> Any:
+    if value is NIL:
+        return None
+    if is_number(value) or value.__class__ is StepScalar:
+        return tree_of(value)
+    raise problem("E-SCHEDULE", f":{key} of groups is {describe(value)}", hint="a number or a step scalar")
+
+
+@tensor_builtin("param-path", "(param)")
+def param_path(param: Value) -> String:
+    """The path of the parameter whose update is traced. (param-path param)"""
+    t = tracer("param-path")
+    if t.optimizer is None:
+        raise problem("E-STAGE-OUTSIDE", "param-path stands outside optimizer-update")
+    return String(t.optimizer.asked_path())
+
+
+@tensor_builtin("group-updates", "()")
+def group_updates() -> StepScalar:
+    """The group's committed updates, 0 at the first: what bias corrections use. (group-updates)"""
+    t = tracer("group-updates")
+    if t.optimizer is None:
+        raise problem("E-STAGE-OUTSIDE", "group-updates stands outside optimizer-update")
+    return StepScalar(("ctx", t.optimizer.updates_key))

@@ -1,0 +1,265 @@
+"""The optimizer of a stage: parameters to groups, and one update graph a (group, shape, dtype) (R44)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..diagnostics import problem
+from ..evaluator.evaluator import Evaluator
+from ..evaluator.values import Function, Value, first_value
+from ..ir import scalars
+from ..ir.graph import Value as Node
+from ..ir.operation import Operations
+from ..ir.types import Type
+from .context import Context
+from .exact import is_number, show
+from .faults import describe
+from .forms.optimizers import GroupsValue, GroupValue, Optimizer
+from .host import host
+from .promote import operands
+from .tensor import StepScalar, Tensor, tree_of
+from .traced import Group, Optimization, OptimizerState, Parameter, Update
+from .tracer import Tracer
+
+
+class Body:
+    """One optimizer-update while it is traced: its states by name."""
+
+    def __init__(self, t: Tracer, path: str, updates_key: str) -> None:
+        self.t = t
+        self.path = path
+        self.updates_key = updates_key
+        self.path_asked = False
+        self.states: dict[str, OptimizerState] = {}
+        self.values: dict[str, Node] = {}
+
+    def asked_path(self) -> str:
+        self.path_asked = True
+        return self.path
+
+    def state(self, name: str, type: Type, init: float) -> str:
+        """A state of the parameter, made when its defstate runs."""
+        if name in self.states or name in ("param", "grad"):
+            raise problem("E-OPTIMIZER-UPDATE", f"two states are called {name}")
+        self.states[name] = OptimizerState(name, type, init)
+        self.values[name] = self.t.builder.input(name, "optimizer", type.dtype, type.shape)
+        return name
+
+    def read(self, name: str) -> Tensor:
+        return self.t.tensor(self.values[name])
+
+    def write(self, name: str, value: Value) -> None:
+        """(setf state value); a later read sees it."""
+        type = self.states[name].type
+        node = operands("setf", (value,), dtype=type.dtype)[1][0]
+        if node.shape != type.shape and node.shape == ():
+            node = self.t.builder("broadcast-to", node, shape=type.shape)
+        if node.type != type:
+            raise problem("E-STATE-SET", f"the state {name} is {type}, the value {node.type}")
+        self.values[name] = node
+
+
+def trace_groups(
+    evaluator: Evaluator, operations: Operations, function: Function, context: Context,
+    parameters: Mapping[str, Parameter], stage: str, losses: tuple[str, ...],
+) -> Optimization:  # fmt: skip
+    """Calls `optimizer`, sorts the parameters and traces the bodies. Runs inside the evaluator."""
+    at = host()
+    at.context = context
+    try:
+        value = first_value(function.call())
+    finally:
+        at.context = None
+    if not isinstance(value, GroupsValue):
+        raise problem(
+            "E-CONTRACT",
+            f"optimizer returns {describe(value)}, wants a groups value",
+            hint="(groups (group :rest (optim:adamw :lr 1e-3)))",
+        ).locate(function.span)
+    members = assign(value, parameters, stage, function)
+    _check_losses(value, losses)
+    return _Tracing(operations, context, parameters, value, members).optimization()
+
+
+def assign(
+    value: GroupsValue, parameters: Mapping[str, Parameter], stage: str, function: Function
+) -> list[list[str]]:
+    """Paths of each group: the first that matches. E-GROUP-UNMATCHED, E-GROUP-EMPTY."""
+    members: list[list[str]] = [[] for _ in value.groups]
+    for parameter in parameters.values():
+        if not parameter.trainable:
+            continue
+        for group, paths in zip(value.groups, members):
+            if group.selector is None or group.selector.matches(parameter, stage):
+                paths.append(parameter.path)
+                break
+        else:
+            raise problem(
+                "E-GROUP-UNMATCHED",
+                f"{parameter.path} {parameter.type} is in no group",
+                hint="end the groups with (group :rest ...)",
+                path=parameter.path,
+            ).locate(function.span)
+    for group, paths in zip(value.groups, members):
+        if not paths and not group.optional:
+            what = group.selector.text() if group.selector else ":rest"
+            raise problem(
+                "E-GROUP-EMPTY",
+                f"{what} gets no parameter",
+                hint="nothing matches, or earlier groups take it all; :optional t allows it",
+            ).locate(group.span or function.span)
+    return members
+
+
+def _check_losses(value: GroupsValue, losses: tuple[str, ...]) -> None:
+    names = {name.partition(":")[2] for name in losses} - {""}
+    if not names:
+        return
+    for group in value.groups:
+        if group.optimizer is not None and group.loss not in names:
+            raise problem(
+                "E-GROUP-LOSS",
+                "with several losses each group says which it minimises",
+                hint="losses: " + " ".join(f":loss :{n}" for n in sorted(names)),
+            ).locate(group.span)
+    unused = names - {g.loss for g in value.groups}
+    if unused:
+        raise problem("E-LOSS-UNUSED", f"no group minimises {', '.join(sorted(unused))}")
+
+
+class _Tracing:
+    """Traces what a group does to each kind of parameter it has."""
+
+    def __init__(
+        self, operations: Operations, context: Context, parameters: Mapping[str, Parameter],
+        value: GroupsValue, members: list[list[str]],
+    ) -> None:  # fmt: skip
+        self.operations = operations
+        self.context = context
+        self.parameters = parameters
+        self.value = value
+        self.members = members
+        self.scalars: dict[str, Any] = {}
+
+    def optimization(self) -> Optimization:
+        """The table, the updates by path, and every step scalar that they read."""
+        updates: dict[str, Update] = {}
+        for index, (group, paths) in enumerate(zip(self.value.groups, self.members)):
+            if group.optimizer is not None:
+                self._group(index, group, paths, updates)
+        for tree in (self.value.clip_norm, self.value.clip_value, self.value.ema):
+            if isinstance(tree, tuple):
+                self.scalars[scalars.text(tree)] = tree
+        v = self.value
+        return Optimization(
+            tuple(_row(g, tuple(m)) for g, m in zip(v.groups, self.members)),
+            {path: i for i, paths in enumerate(self.members) for path in paths},
+            {path: updates[path] for path in self.parameters if path in updates},
+            v.clip_norm,
+            v.clip_value,
+            v.ema,
+            v.ema_state,
+            self.scalars,
+        )
+
+    def _group(
+        self, index: int, group: GroupValue, paths: list[str], updates: dict[str, Update]
+    ) -> None:
+        shared: dict[Type, Update] = {}
+        optimizer = group.optimizer
+        assert optimizer is not None
+        _check_hyper(optimizer, self.context)
+        key = "updates" if group.every == 1 else f"updates/{index}"
+        for path in paths:
+            type = self.parameters[path].type
+            found = shared.get(type)
+            if found is None:
+                found, path_asked = self._traced(optimizer, path, type, key)
+                if not path_asked:
+                    shared[type] = found
+            updates[path] = found
+
+    def _traced(
+        self, optimizer: Optimizer, path: str, type: Type, key: str
+    ) -> tuple[Update, bool]:
+        t = Tracer(self.operations, self.context, None)
+        t.part = "optimizer"
+        body = t.optimizer = Body(t, path, key)
+        at = host()
+        at.tracer = t
+        try:
+            param = t.builder.input("param", "parameter", type.dtype, type.shape)
+            grad = t.builder.input("grad", "parameter", type.dtype, type.shape)
+            value = first_value(optimizer.body.call(t.tensor(param), t.tensor(grad)))
+            new = _new_parameter(t, optimizer, value, type)
+        finally:
+            at.tracer = None
+        graph = t.builder.graph
+        graph.results = {"param": new, **body.values}
+        self.scalars.update(t.scalars)
+        inputs = ("param", "grad", *body.states)
+        update = Update(graph, inputs, dict(t.scalars), tuple(body.states.values()))
+        return update, body.path_asked
+
+
+def _new_parameter(t: Tracer, optimizer: Optimizer, value: Value, type: Type) -> Node:
+    node = t.node(value) if isinstance(value, Tensor) else None
+    if node is None or node.type != type:
+        raise problem(
+            "E-OPTIMIZER-UPDATE",
+            f"{optimizer.name} gives {describe(value)} for a parameter {type}",
+            hint="the last form of optimizer-update is the new parameter",
+        ).locate(optimizer.span)
+    return node
+
+
+def _check_hyper(optimizer: Optimizer, context: Context) -> None:
+    """E-SCHEDULE where a hyperparameter is not finite at the first or last step."""
+    steps = context.values.get("steps")
+    for name, value in optimizer.hyper:
+        if value.__class__ is not StepScalar:
+            continue
+        for step in sorted({0, 1, max((steps or 1) - 1, 0)}):
+            number = _value_at(value.tree, step, steps)
+            if number is not None and not math.isfinite(number):
+                raise problem(
+                    "E-SCHEDULE", f":{name} of {optimizer.name} is {number} at step {step}"
+                ).locate(optimizer.span)
+
+
+def _value_at(tree: Any, step: int, steps: int | None) -> float | None:
+    """A step scalar at a step; None where it reads what is not known now."""
+    known = {"step": step, "updates": step, "stage-step": step}
+    if steps:
+        known["progress"] = step / steps  # type: ignore[assignment]
+    try:
+        return float(scalars.evaluate(tree, known))
+    except (KeyError, TypeError):
+        return None
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
+def _row(group: GroupValue, paths: tuple[str, ...]) -> Group:
+    hyper = group.optimizer.hyper if group.optimizer else ()
+    lr = next((tree_of(v) for k, v in hyper if k == "lr"), None)
+    return Group(
+        group.optimizer.name if group.optimizer else "frozen",
+        paths,
+        group.optimizer is None,
+        group.dtype,
+        group.loss,
+        group.every,
+        group.offset,
+        tuple((name, _text(value)) for name, value in hyper),
+        lr,
+        group.span,
+    )
+
+
+def _text(value: Value) -> str:
+    if value.__class__ is StepScalar:
+        return scalars.text(value.tree)
+    return show(value) if is_number(value) else describe(value)

@@ -1,0 +1,161 @@
+"""A file's top-level forms before it is evaluated: contract names, variants, uses of knobs.
+
+The forms are read under names of their own; what is taken into the evaluation is adopted first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ..diagnostics import nearest, problem
+from ..evaluator.definitions import CORE_SYMBOLS
+from ..evaluator.values import NIL, Cons, Symbol, Value
+from ..reader import Reader
+from ..spans import Source, Span
+from .contract import FUNCTIONS, Entry, contract_entry, lambda_list_of
+from .syntax import Declaration, take_doc
+
+HOME = "scan"
+
+
+class ScannedVariant(NamedTuple):
+    base: str | None
+    forms: Mapping[str, Value]
+    span: Span | None
+
+
+class Scan(NamedTuple):
+    """What stands at top level. `lambda_lists`: of contract functions. `generates`: some form is
+    neither a definition nor a contract name, so it may make declarations."""
+
+    forms: list[Value]
+    entries: list[Entry]
+    variants: Mapping[str, ScannedVariant]
+    lambda_lists: Mapping[str, Value]
+    generates: bool
+
+
+class _Names:
+    """Symbols of a scan: core's, and one for each other name."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Symbol] = {}
+
+    def intern(self, name: str) -> Symbol:
+        found = CORE_SYMBOLS.get(name) or self.known.get(name)
+        if found is None:
+            found = self.known[name] = Symbol(name, HOME)
+        return found
+
+    def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
+        return Symbol(f"{prefix}:{name}", HOME)
+
+
+def scan(source: Source) -> Scan:
+    """Reads a text; mistakes of reading are left to the evaluation, which reads it again."""
+    forms = list(Reader(source, _Names()).forms())
+    entries, variants, lambda_lists, generates = [], {}, {}, False
+    for form in _opened(forms):
+        entry = contract_entry(form)
+        if entry is None:
+            generates = generates or not _is_definition(form)
+            continue
+        entries.append(entry)
+        if entry.name in FUNCTIONS and form.cdr.cdr.__class__ is Cons:
+            lambda_lists.setdefault(entry.name, lambda_list_of(form))
+        if entry.name == "defvariant" and form.cdr.cdr.__class__ is Cons:
+            variants[form.cdr.car.name.lower()] = _variant(form)
+    return Scan(forms, entries, variants, lambda_lists, generates)
+
+
+def _is_definition(form: Value) -> bool:
+    head = form.car if form.__class__ is Cons else None
+    return head.__class__ is Symbol and head.name.startswith("DEF")
+
+
+def _opened(forms: list[Value]) -> Iterator[Value]:
+    """Top-level forms, those of a progn among them."""
+    for form in forms:
+        if form.__class__ is Cons and getattr(form.car, "name", "") == "PROGN":
+            inner, at = [], form.cdr
+            while at.__class__ is Cons:
+                inner.append(at.car)
+                at = at.cdr
+            yield from _opened(inner)
+        else:
+            yield form
+
+
+def _variant(form: Cons) -> ScannedVariant:
+    from .forms.knobs import variant_parts
+
+    d = Declaration(form)
+    try:
+        base, tails = variant_parts(d, take_doc(form.cdr.cdr)[1])
+    except Exception:  # what is wrong with it is said when it is evaluated
+        return ScannedVariant(None, {}, d.span)
+    return ScannedVariant(base, {name: tail.car for name, tail in tails.items()}, d.span)
+
+
+def chosen_forms(scanned: Scan, variant: str) -> dict[str, Value]:
+    """Knob -> form of a variant, that of `:from` first; E-VARIANT-UNKNOWN, E-VARIANT-CYCLE."""
+    chain: list[str] = []
+    name: str | None = variant
+    while name is not None:
+        if name not in scanned.variants:
+            near = nearest(name, scanned.variants)
+            hint = f"did you mean {near}?" if near else "variants: " + " ".join(scanned.variants)
+            raise problem("E-VARIANT-UNKNOWN", f"no variant {name}", hint=hint, variant=name)
+        if name in chain:
+            cycle = " from ".join([*chain[chain.index(name) :], name])
+            raise problem("E-VARIANT-CYCLE", f"variants from each other: {cycle}").locate(
+                scanned.variants[name].span
+            )
+        chain.append(name)
+        name = scanned.variants[name].base
+    forms: dict[str, Value] = {}
+    for one in reversed(chain):
+        forms.update(scanned.variants[one].forms)
+    return forms
+
+
+def adopted(form: Value, module: Any) -> Value:
+    """A scanned form with the symbols of a module; spans are kept."""
+    if form.__class__ is Cons:
+        return Cons(adopted(form.car, module), adopted(form.cdr, module), form.span)
+    if form.__class__ is Symbol and form.home == HOME:
+        return module.intern(form.name)
+    return form
+
+
+def mentioned(scanned: Scan) -> set[str]:
+    """Lower-case names of the variables that forms other than variants and sweeps mention.
+
+    The name of a defknob is no mention of it."""
+    found: set[str] = set()
+    stack: list[Value] = []
+    for form in scanned.forms:
+        head = getattr(form.car, "name", "") if form.__class__ is Cons else ""
+        if head in ("DEFVARIANT", "DEFSWEEP"):
+            continue
+        stack.append(form.cdr.cdr if head == "DEFKNOB" and form.cdr.__class__ is Cons else form)
+    while stack:
+        value = stack.pop()
+        while value.__class__ is Cons:
+            stack.append(value.car)
+            value = value.cdr
+        if value.__class__ is Symbol and value is not NIL and not value.keyword:
+            found.add(value.name.lower())
+        elif hasattr(value, "data"):
+            stack.extend(value.data)
+    return found
+
+
+def end_span(source: Source) -> Span:
+    """The last line that holds something: where a missing name is missing."""
+    text = source.text.rstrip()
+    start = text.rfind("\n") + 1
+    return Span(source, start, len(text))
+
+
