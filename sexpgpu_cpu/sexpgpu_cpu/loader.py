@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from .cache import ObjectCache
 from .elf import ElfError, Image, flatten
 from .host import X86_64_LINUX, host, llvm_version
+from .memory import PRIVATE
 
 FORMAT = "3"
 """Raised when images, packs or the compiler's settings change."""
@@ -122,7 +123,8 @@ def _map(images: dict[str, Image], code: Code) -> None:
     for key, image in images.items():
         places[key] = total
         total += -(-len(image.code) // 64) * 64
-    memory = mmap.mmap(-1, max(total, mmap.PAGESIZE), prot=mmap.PROT_READ | mmap.PROT_WRITE)
+    writable = mmap.PROT_READ | mmap.PROT_WRITE
+    memory = mmap.mmap(-1, max(total, mmap.PAGESIZE), flags=PRIVATE, prot=writable)
     holder = ctypes.c_char.from_buffer(memory)
     base = ctypes.addressof(holder)
     for key, image in images.items():

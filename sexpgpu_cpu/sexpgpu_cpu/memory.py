@@ -10,7 +10,8 @@ from typing import Any
 
 HUGE = 2 << 20
 """Regions from this size on ask for huge pages: fewer misses in walks over the arena."""
-MADV_HUGEPAGE = 14
+PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+"""Not Python's default: shared memory is a child's too after a fork, and has no huge pages."""
 
 
 class Memory:
@@ -18,10 +19,10 @@ class Memory:
 
     def __init__(self, size: int) -> None:
         self.size = max(size, 64)
-        self.map = mmap.mmap(-1, self.size)
-        if self.size >= HUGE and hasattr(self.map, "madvise"):
+        self.map = mmap.mmap(-1, self.size, flags=PRIVATE)
+        if self.size >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
             with contextlib.suppress(OSError, ValueError):
-                self.map.madvise(MADV_HUGEPAGE)
+                self.map.madvise(mmap.MADV_HUGEPAGE)
         self._holder = ctypes.c_char.from_buffer(self.map)
         self.address = ctypes.addressof(self._holder)
 

@@ -6,6 +6,7 @@ Both sides of `x if c else y` are evaluated; `and` and `or` are not: they stop e
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -36,14 +37,22 @@ COMPARE = {
     ast.NotEq: ("ne", "une"),
 }
 FOLDED: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: lambda a, b: a + b,
-    ast.Sub: lambda a, b: a - b,
-    ast.Mult: lambda a, b: a * b,
-    ast.FloorDiv: lambda a, b: a // b,
-    ast.Div: lambda a, b: a / b,
-    ast.LShift: lambda a, b: a << b,
-    ast.Mod: lambda a, b: a % b,
-    ast.BitOr: lambda a, b: a | b,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Div: operator.truediv,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+UNARY: dict[type, Callable[[Any], Any]] = {
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+    ast.USub: operator.neg,
 }
 CONSTANT = (int, float, bool, str)
 
@@ -66,8 +75,8 @@ class Expressions(Printer):
             return value if kind is None or value.kind == kind else self.convert(value, kind)
         if kind is None:
             kind = "i1" if isinstance(value, bool) else "i64" if isinstance(value, int) else "f64"
-        if not isinstance(kind, str):
-            raise NativeError(f"{value!r} is no pointer")
+        if not isinstance(kind, str) or (kind == "i64" and isinstance(value, float)):
+            raise NativeError(f"{value!r} is not for {kind}")
         return Term(literal(value, kind), kind)
 
     def convert(self, term: Term, kind: Kind) -> Term:
@@ -147,7 +156,7 @@ class Expressions(Printer):
     def on_UnaryOp(self, node: ast.UnaryOp) -> Any:  # noqa: N802
         value = self.value(node.operand)
         if isinstance(value, CONSTANT):
-            return (not value) if isinstance(node.op, ast.Not) else -value  # type: ignore[operator]
+            return UNARY[type(node.op)](value)
         if isinstance(node.op, ast.Not):
             return Term(self.emit(f"xor i1 {self.truth(value).text}, true"), "i1")
         if isinstance(node.op, ast.Invert):
