@@ -21,7 +21,7 @@ def wrong_type(function: str, value: Value, wanted: str) -> Exception:
     found = problem(
         "E-TYPE", f"{function} got {shown}, wants {wanted}", function=function, wanted=wanted
     )
-    return _about(found, value, _SPECIFIERS.get(wanted, "t"))
+    return _about(found, value, _SPECIFIERS.get(wanted, "nil"))
 
 
 _SPECIFIERS = {
@@ -49,6 +49,8 @@ _SPECIFIERS = {
     "a hash table": "hash-table",
     "a stream": "stream",
     "a random state": "random-state",
+    "a function": "function",
+    "a function name": "(or symbol (cons (eql setf) (cons symbol null)))",
 }
 """What `type-error-expected-type` says for the words of a message."""
 

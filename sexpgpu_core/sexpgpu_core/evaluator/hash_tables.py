@@ -35,7 +35,7 @@ def _parts(table: HashTable, settings: Settings) -> Parts | str:
 
 def _contents(table: HashTable) -> list[Value]:
     pairs = sorted(table.entries.items(), key=lambda entry: repr(entry[0]))
-    return [len(pairs), *(part for _, pair in pairs for part in pair)]
+    return [list(KEYS).index(table.test), len(pairs), *(part for _, pair in pairs for part in pair)]
 
 
 COMPOUNDS[HashTable] = _parts

@@ -10,6 +10,8 @@ from .values import Cons, T, Value, keyword, make_list
 
 _CHANGED: dict[str, Value] = {"*PRINT-CASE*": keyword("UPCASE"), "*PRINT-READABLY*": T}
 
+core_symbol("OTHERWISE")  # a word of the standard that nothing else defines
+
 
 @native_macro("with-standard-io-syntax")
 def expand(whole: Value, env: Any) -> Value:

@@ -125,7 +125,6 @@ _GROUPS: tuple[tuple[str, str], ...] = (
     ("maphash, or loop with being the hash-keys", "with-hash-table-iterator"),
     ("define-setf-expander and defsetf", "get-setf-expansion"),
     ("let of the printer variables", "with-standard-io-syntax"),
-    ("declaim", "proclaim"),
     ("setf of symbol-value, or defvar", "set"),
     ("error", "print-not-readable-object arithmetic-error-operands"),
 )

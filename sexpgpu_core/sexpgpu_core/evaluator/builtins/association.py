@@ -240,7 +240,7 @@ def _sublis(name: str) -> Callable[..., Value]:
         def replacement(node: Any) -> Any:
             item = keyed(node) if keyed else node
             for pair in pairs:
-                if holds(item, pair.car) if name == "nsublis" else holds(pair.car, item):
+                if holds(item, pair.car):
                     return pair.cdr
             return None
 

@@ -1,4 +1,4 @@
-"""What names mean now: values and functions of symbols, interning, reading text."""
+"""Names at run time: interning, setting functions, reading text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ..machine import current
 from ..values import (
     KEYWORDS,
     NIL,
-    UNBOUND,
     Cons,
     Function,
     MultipleValues,
@@ -25,33 +24,10 @@ from ..values import (
 )
 from .bounds import bounds
 from .characters import text_of
+from .listing import proper
 from .symbols import symbol_of
 
 _TEMPORARY = iter(range(1, 1 << 62))
-
-
-@builtin("symbol-value", "(symbol)")
-def symbol_value(symbol: Any) -> Value:
-    """The value of the variable of that name."""
-    found = symbol_of("symbol-value", symbol)
-    if found.value is UNBOUND:
-        name = found.name.lower()
-        raise problem("E-NAME-UNBOUND", f"the variable {name} has no value", name=name)
-    return found.value
-
-
-@builtin("(setf symbol-value)", "(new symbol)")
-def set_symbol_value(new: Any, symbol: Any) -> Value:
-    """Set the variable of that name."""
-    _changeable("setf symbol-value", symbol).value = new
-    return new
-
-
-@builtin("set", "(symbol value)")
-def set_(symbol: Any, value: Any) -> Value:
-    """Set the variable of that name."""
-    _changeable("set", symbol).value = value
-    return value
 
 
 def _changeable(name: str, symbol: Any) -> Symbol:
@@ -59,19 +35,6 @@ def _changeable(name: str, symbol: Any) -> Symbol:
     if found.constant:
         raise problem("E-REDEFINE", f"{name}: {found!r} is a constant")
     return found
-
-
-@builtin("boundp", "(symbol)")
-def boundp(symbol: Any) -> Value:
-    """Whether the variable of that name has a value."""
-    return NIL if symbol_of("boundp", symbol).value is UNBOUND else T
-
-
-@builtin("makunbound", "(symbol)")
-def makunbound(symbol: Any) -> Value:
-    """Take the value of a variable away."""
-    _changeable("makunbound", symbol).value = UNBOUND
-    return symbol
 
 
 def _cell(name: str, function_name: Any) -> Any:
@@ -83,25 +46,6 @@ def _cell(name: str, function_name: Any) -> Any:
     if rest.__class__ is Cons and getattr(function_name.car, "name", "") == "SETF":
         return m.setf_cell(symbol_of(name, rest.car), function_name)
     raise wrong_type(name, function_name, "a function name")
-
-
-def _function(name: str, function_name: Any) -> Value:
-    cell = _cell(name, function_name)
-    if cell.function is None:
-        cell.call()
-    return cell.function
-
-
-@builtin("fdefinition", "(name)")
-def fdefinition(name: Any) -> Value:
-    """The global function of a name."""
-    return _function("fdefinition", name)
-
-
-@builtin("symbol-function", "(symbol)")
-def symbol_function(symbol: Any) -> Value:
-    """The global function of a symbol."""
-    return _function("symbol-function", symbol_of("symbol-function", symbol))
 
 
 def _set_function(name: str, new: Any, function_name: Any) -> Value:
@@ -123,40 +67,6 @@ def set_fdefinition(new: Any, name: Any) -> Value:
 def set_symbol_function(new: Any, symbol: Any) -> Value:
     """Define the global function of a symbol."""
     return _set_function("setf symbol-function", new, symbol_of("setf symbol-function", symbol))
-
-
-@builtin("fboundp", "(name)")
-def fboundp(name: Any) -> Value:
-    """Whether a name has a global function, or is a macro or special operator."""
-    if name.__class__ is Symbol and (current().macro(name) or special_operator_p(name) is T):
-        return T
-    return T if _cell("fboundp", name).function is not None else NIL
-
-
-@builtin("fmakunbound", "(name)")
-def fmakunbound(name: Any) -> Value:
-    """Take the global function or macro of a name away."""
-    if name.__class__ is Symbol:
-        current().analyzer.check_definable(name, "function")
-        current().macros.pop(name, None)
-    _cell("fmakunbound", name).clear()
-    return name
-
-
-_OPERATORS = frozenset(
-    """
-    BLOCK CATCH EVAL-WHEN FLET FUNCTION GO IF LABELS LET LET* LOAD-TIME-VALUE LOCALLY MACROLET
-    MULTIPLE-VALUE-CALL MULTIPLE-VALUE-PROG1 PROGN PROGV QUOTE RETURN-FROM SETQ SYMBOL-MACROLET
-    TAGBODY THE THROW UNWIND-PROTECT
-    """.split()  # noqa: SIM905
-)
-
-
-@builtin("special-operator-p", "(symbol)")
-def special_operator_p(symbol: Any) -> Value:
-    """Whether it names a special form of the standard."""
-    found = symbol_of("special-operator-p", symbol)
-    return T if found.home == "" and found.name in _OPERATORS else NIL
 
 
 def _string(name: str, x: Any) -> str:
@@ -195,9 +105,22 @@ def find_symbol(name: Any, module: Any = None) -> Value:
     if _is_keyword_package(module):
         found = KEYWORDS.get(text)
         return MultipleValues((NIL, NIL) if found is None else (found, keyword("EXTERNAL")))
+    if module is not None and text_of("find-symbol", module).upper() in ("CL", "COMMON-LISP"):
+        found = CORE_SYMBOLS.get(text)
+        return MultipleValues((NIL, NIL) if found is None else (found, keyword("EXTERNAL")))
     here = current().module
     status = _status(text, here)
     return MultipleValues((NIL if status is NIL else here.intern(text), status))
+
+
+@builtin("proclaim", "(declaration)")
+def proclaim(declaration: Any) -> Value:
+    """Make variables special; other declarations say nothing here."""
+    items = proper("proclaim", declaration)
+    if items and getattr(items[0], "name", "") == "SPECIAL":
+        for name in items[1:]:
+            _changeable("proclaim", name).special = True
+    return NIL
 
 
 @builtin("symbol-package", "(symbol)")
@@ -239,8 +162,12 @@ def read_from_string(
     """The first form that a string spells, and the index after it."""
     text = _string("read-from-string", string)
     first, last = bounds("read-from-string", start, end, len(text))
-    reader = Reader(Source("-", text[first:last]), current().module)
+    part = text[first:last]
+    ending = "\n;" if part[-1:].isspace() else ""  # keeps a last space that is a character
+    reader = Reader(Source("-", part + ending), current().module)
     for form in reader.forms():
+        if reader.diagnostics:
+            break
         after = first + reader.end
         if preserve_whitespace is NIL and after < last and text[after].isspace():
             after += 1

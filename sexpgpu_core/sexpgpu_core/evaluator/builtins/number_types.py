@@ -12,6 +12,7 @@ from ..numeric import fraction, is_number, ratio, to_float
 from ..values import MultipleValues, Ratio, Value
 from .bits import BOOLE_NAMES
 from .defining import define, predicate
+from .listing import list_from
 
 for _name, _kinds, _doc in (
     ("numberp", (int, float, Ratio), "Whether it is a number."),
@@ -125,6 +126,16 @@ _CONSTANT_OF_FLOATS: tuple[tuple[str, Callable[[Any], Value], str], ...] = (
 for _name, _of, _doc in _CONSTANT_OF_FLOATS:
     define(_name, "(float)", _doc, lambda x, n=_name, of=_of: of(_float(n, x)))
 
+_LAMBDA_WORDS = (
+    "&ALLOW-OTHER-KEYS",
+    "&AUX",
+    "&BODY",
+    "&ENVIRONMENT",
+    "&KEY",
+    "&OPTIONAL",
+    "&REST",
+    "&WHOLE",
+)
 CONSTANTS: dict[str, Value] = {
     "PI": math.pi,
     "MOST-POSITIVE-FIXNUM": (1 << 62) - 1,
@@ -149,6 +160,7 @@ for _float_type in ("SHORT", "SINGLE", "DOUBLE", "LONG"):
         f"{_float_type}-FLOAT-EPSILON": 1.1102230246251568e-16,
         f"{_float_type}-FLOAT-NEGATIVE-EPSILON": 5.551115123125784e-17,
     }
+CONSTANTS["LAMBDA-LIST-KEYWORDS"] = list_from([core_symbol(word) for word in _LAMBDA_WORDS])
 CONSTANTS |= {name: code for code, name in enumerate(BOOLE_NAMES)}
 for _name, _value in CONSTANTS.items():
     _symbol = core_symbol(_name)
