@@ -19,7 +19,16 @@ PLACES = {
 """Key -> places: P prepare, O objective, E evaluate, G optimizer, C curriculum, U output, L counter."""
 
 STEP_SCALARS = frozenset(
-    "step updates progress stage-step stage-progress epoch epoch-progress examples".split()
+    [
+        "step",
+        "updates",
+        "progress",
+        "stage-step",
+        "stage-progress",
+        "epoch",
+        "epoch-progress",
+        "examples",
+    ]
 )
 COUNTER_PLACES = "POEGC"
 
@@ -53,10 +62,14 @@ class Context(NamedTuple):
 
     def _metric(self, more: tuple[Value, ...]) -> Value:
         if not more or not isinstance(more[0], String) or len(more) > 2:
-            raise problem("E-CTX-KEY", 'ctx :metric takes the name of a series: (ctx :metric "val/loss")')
+            raise problem(
+                "E-CTX-KEY", 'ctx :metric takes the name of a series: (ctx :metric "val/loss")'
+            )
         which = more[1].name.lower() if len(more) == 2 and isinstance(more[1], Symbol) else "last"
         if which not in ("last", "best", "since-best", "count"):
-            raise problem("E-CTX-KEY", f"ctx :metric has :best, :since-best and :count, not :{which}")
+            raise problem(
+                "E-CTX-KEY", f"ctx :metric has :best, :since-best and :count, not :{which}"
+            )
         return lisp_value(self.metrics(more[0].text(), which) if self.metrics else None)
 
     def _unknown(self, key: str, places: str) -> Exception:
@@ -72,12 +85,16 @@ class Context(NamedTuple):
         known = [k for k, p in PLACES.items() if self.place in p]
         known += sorted(self.counters) if self.place in COUNTER_PLACES else []
         near = nearest(key, known)
-        hint = f"did you mean :{near}?" if near else "keys here: " + " ".join(f":{k}" for k in known)
+        hint = (
+            f"did you mean :{near}?" if near else "keys here: " + " ".join(f":{k}" for k in known)
+        )
         return problem("E-CTX-KEY", f"(ctx :{key}) is no key", hint=hint, key=key)
 
     def _no_value(self, key: str) -> Exception:
         if key in ("steps", "progress"):
-            return problem("E-STEPS-UNKNOWN", f"(ctx :{key}): the number of steps is not known here")
+            return problem(
+                "E-STEPS-UNKNOWN", f"(ctx :{key}): the number of steps is not known here"
+            )
         return problem("E-CTX-KEY", f"(ctx :{key}) has no value in {NAMES[self.place]}", key=key)
 
 

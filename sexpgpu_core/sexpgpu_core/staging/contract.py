@@ -35,7 +35,7 @@ ORDER = {
 FUNCTIONS = ("prepare", "objective", "evaluate", "optimizer", "curriculum")
 
 SMALLEST = {
-    "defloader": '(defloader text (source (python-stdlib)) (windows 65) (stage :train) (batch 12))',
+    "defloader": "(defloader text (source (python-stdlib)) (windows 65) (stage :train) (batch 12))",
     "defmodel": "(defmodel net (x) (defparam w ((dim x -1) 10)) (matmul x w))",
     "objective": '(defun objective (&key x label) (metric "loss" (mean (cross-entropy (net x) label))))',
     "optimizer": "(defun optimizer () (groups (group :rest (optim:adamw :lr 1e-3))))",
@@ -81,7 +81,9 @@ def check_order(entries: Iterable[Entry]) -> list[Diagnostic]:
     for entry in entries:
         if entry.name in FUNCTIONS and entry.name in seen:
             found.append(
-                diagnostic("E-TWICE", f"{entry.what} is defined twice", span=entry.span, name=entry.name)
+                diagnostic(
+                    "E-TWICE", f"{entry.what} is defined twice", span=entry.span, name=entry.name
+                )
             )
         seen[entry.name] = entry
         if last is not None and ORDER[entry.name][0] < ORDER[last.name][0]:

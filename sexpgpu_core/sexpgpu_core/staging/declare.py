@@ -217,7 +217,9 @@ def check_series(experiment: Experiment, reported: Iterable[str]) -> None:
         if series not in known:
             near = nearest(series, known)
             hint = f'did you mean "{near}"?' if near else "reported: " + " ".join(known)
-            row = diagnostic("E-SERIES", f'nothing reports "{series}"', span=span, hint=hint, series=series)
+            row = diagnostic(
+                "E-SERIES", f'nothing reports "{series}"', span=span, hint=hint, series=series
+            )
             found.append(row)
     _raise(found)
 
@@ -244,12 +246,16 @@ def _warnings(
     for name, knob in collector.knobs.items():
         if ":" not in name and name not in names:
             evaluator.warn(
-                diagnostic("W-KNOB-UNUSED", f"nothing reads the knob {name}", span=knob.span, knob=name)
+                diagnostic(
+                    "W-KNOB-UNUSED", f"nothing reads the knob {name}", span=knob.span, knob=name
+                )
             )
     for p in experiment.passes.values():
         if p.stage == "train" and experiment.curriculum is None:
             evaluator.warn(
-                diagnostic("W-EVAL-TRAIN", f"pass {p.name} reads the stage that trains", span=p.span)
+                diagnostic(
+                    "W-EVAL-TRAIN", f"pass {p.name} reads the stage that trains", span=p.span
+                )
             )
 
 

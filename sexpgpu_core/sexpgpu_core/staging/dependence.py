@@ -70,7 +70,9 @@ class BatchAxes:
         rows = self._operations[node.operation].depends(operands, dict(node.attributes)).axes
         found: set[int] = set()
         for k, axis in reached:
-            targets = {r for r, operand, a, how in rows if (operand, a) == (k, axis) and how == "same"}
+            targets = {
+                r for r, operand, a, how in rows if (operand, a) == (k, axis) and how == "same"
+            }
             if len(targets) != 1:
                 return MIXED
             found |= targets

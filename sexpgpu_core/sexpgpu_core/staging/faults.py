@@ -86,7 +86,7 @@ def _datum_end(text: str, at: int, end: int) -> int:
             if depth == 0:
                 return at
         return end
-    while at < end and not text[at].isspace() and text[at] not in "()\";":
+    while at < end and not text[at].isspace() and text[at] not in '()";':
         at += 1
     return at
 

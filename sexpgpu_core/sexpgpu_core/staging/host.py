@@ -51,5 +51,7 @@ def warn(code: str, message: str, **rest: Any) -> None:
     """A warning at the call being made, once a place."""
     evaluator = machine.current()
     found: Diagnostic = diagnostic(code, message, span=evaluator.call_span, **rest)
-    if all((d.code, d.span, d.message) != (code, found.span, message) for d in evaluator.diagnostics):
+    if all(
+        (d.code, d.span, d.message) != (code, found.span, message) for d in evaluator.diagnostics
+    ):
         evaluator.warn(found)

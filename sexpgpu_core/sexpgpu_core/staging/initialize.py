@@ -64,7 +64,9 @@ def initializer_of(value: Value, name: str, span: Any) -> Initializer:
     raise problem(
         "E-OPTION-VALUE",
         f":init of {name} is {describe(value)}",
-        hint=f"did you mean ({near})?" if near else "a number or an initializer: (normal 0.02), (lecun), 0",
+        hint=f"did you mean ({near})?"
+        if near
+        else "a number or an initializer: (normal 0.02), (lecun), 0",
     ).locate(span)
 
 
@@ -206,5 +208,3 @@ def _orthogonal(numbers: np.ndarray, shape: tuple[int, ...], batch_axes: int) ->
     diagonal = np.diagonal(r, axis1=1, axis2=2)
     q = q * np.where(diagonal < 0, np.float32(-1), np.float32(1))[:, None, :]
     return q if tall else q.swapaxes(1, 2)
-
-

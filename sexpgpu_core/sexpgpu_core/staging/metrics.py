@@ -15,8 +15,22 @@ from .dependence import MIXED, NONE, BatchAxes
 from .traced import Metric
 from .tracer import Tracer
 
-FUNCTIONS = frozenset("exp exp2 log log2 log1p expm1 sqrt negate abs square reciprocal".split())
-SAME = frozenset("cast reshape stop-gradient broadcast-to barrier".split())
+FUNCTIONS = frozenset(
+    [
+        "exp",
+        "exp2",
+        "log",
+        "log2",
+        "log1p",
+        "expm1",
+        "sqrt",
+        "negate",
+        "abs",
+        "square",
+        "reciprocal",
+    ]
+)
+SAME = frozenset(["cast", "reshape", "stop-gradient", "broadcast-to", "barrier"])
 
 
 class Reported(NamedTuple):
@@ -116,7 +130,9 @@ class Cutter:
         if part.kind == "weighted" and part.total is not None:
             others = [v for v in node.operands if self.axes.of(v) == NONE]
             b = self.t.builder
-            total = b("negate", part.total) if not others else b(node.operation, part.total, others[0])
+            total = (
+                b("negate", part.total) if not others else b(node.operation, part.total, others[0])
+            )
             return Cut("weighted", total, part.weight)
         return part
 
@@ -139,7 +155,9 @@ class Cutter:
         return number in (float(above.node.operands[0].type.size), float(self.t.rows or 0))
 
 
-def report(cutter: Cutter, reported: Reported, results: dict[str, Value], batchwise: list[str]) -> Metric:
+def report(
+    cutter: Cutter, reported: Reported, results: dict[str, Value], batchwise: list[str]
+) -> Metric:
     """Adds the results of one metric; names that cannot be cut are appended to `batchwise`."""
     t, b, node = cutter.t, cutter.t.builder, reported.node
     name, finish = reported.name, []
@@ -173,7 +191,9 @@ def _reduced(t: Tracer, reported: Reported, results: dict[str, Value]) -> Metric
     metric = Metric(name, reported.reduce, reported.unit, (), reported.span)
     if reported.reduce != "mean":
         operation = "reduce-" + reported.reduce
-        results[f"metric:{name}:value"] = b(operation, node, axes=axes, keep=False) if axes else node
+        results[f"metric:{name}:value"] = (
+            b(operation, node, axes=axes, keep=False) if axes else node
+        )
         return metric
     if reported.weights is None:
         total, weight = node, b.constant(float(node.type.size), "f32")
@@ -209,4 +229,13 @@ def check_names(metrics: list[Reported]) -> None:
         seen[m.name] = m
 
 
-__all__ = ["MIXED", "Cut", "Cutter", "Reported", "check_names", "note_mean", "note_weighted", "report"]
+__all__ = [
+    "MIXED",
+    "Cut",
+    "Cutter",
+    "Reported",
+    "check_names",
+    "note_mean",
+    "note_weighted",
+    "report",
+]

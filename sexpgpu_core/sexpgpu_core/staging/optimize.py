@@ -181,9 +181,7 @@ class _Tracing:
                     shared[type] = found
             updates[path] = found
 
-    def _traced(
-        self, optimizer: Optimizer, path: str, type: Type, key: str
-    ) -> tuple[Update, bool]:
+    def _traced(self, optimizer: Optimizer, path: str, type: Type, key: str) -> tuple[Update, bool]:
         t = Tracer(self.operations, self.context, None)
         t.part = "optimizer"
         body = t.optimizer = Body(t, path, key)

@@ -83,7 +83,9 @@ def elementwise(name: str, operation: str, values: tuple[Value, ...]) -> Tensor:
     """One elementwise node over promoted, broadcast operands."""
     t, nodes = operands(name, values)
     if len(nodes) == 2:
-        check_outer(name, nodes[0].node.types[nodes[0].result], nodes[1].node.types[nodes[1].result])
+        check_outer(
+            name, nodes[0].node.types[nodes[0].result], nodes[1].node.types[nodes[1].result]
+        )
     return t.tensor(t.builder(operation, *nodes))
 
 
@@ -109,7 +111,9 @@ def integer(name: str, what: str, value: Value) -> int:
         return value  # type: ignore[no-any-return]
     if isinstance(value, Staged):
         raise value.refuse(f"the {what} of {name}")
-    raise problem("E-TYPE", f"{what} of {name} is an integer, not {describe(value)}", wanted="integer")
+    raise problem(
+        "E-TYPE", f"{what} of {name} is an integer, not {describe(value)}", wanted="integer"
+    )
 
 
 def real(name: str, what: str, value: Value) -> float:

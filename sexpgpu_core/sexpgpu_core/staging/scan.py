@@ -157,5 +157,3 @@ def end_span(source: Source) -> Span:
     text = source.text.rstrip()
     start = text.rfind("\n") + 1
     return Span(source, start, len(text))
-
-

@@ -76,7 +76,9 @@ class Slot:
         name = self.value.name.lower() if self.value.__class__ is Symbol else None
         if name not in known:
             near = nearest(name or "", known)
-            meant = f"did you mean :{near}?" if near else "one of " + " ".join(f":{k}" for k in known)
+            meant = (
+                f"did you mean :{near}?" if near else "one of " + " ".join(f":{k}" for k in known)
+            )
             shown = describe(self.value)
             raise problem("E-OPTION-VALUE", f"{self.what} is {shown}", hint=meant).locate(self.span)
         return name
@@ -192,7 +194,9 @@ def _quoted(form: Cons, what: str) -> Problem:
         if form.car is QUOTE and text.startswith("'"):
             edit = Edit("take the quote away", (Change(span, text[1:]),), safe=True)
         elif form.car is LIST and text.startswith("(list"):
-            edit = Edit("write the list itself", (Change(span, "(" + text[5:].lstrip()),), safe=True)
+            edit = Edit(
+                "write the list itself", (Change(span, "(" + text[5:].lstrip()),), safe=True
+            )
     return problem(
         "E-OPTION-VALUE",
         f"{what}: a list in a declaration is syntax and is neither quoted nor made",

@@ -15,15 +15,66 @@ from ..evaluator.values import Function, Value
 from .tensor import GENERIC
 
 STANDARD = frozenset(
-    "+ - * / 1+ 1- min max abs signum sqrt expt floor ceiling truncate round mod rem exp log sin "
-    "cos tan asin acos atan sinh cosh tanh asinh acosh atanh = /= < <= > >= logand logior logxor "
-    "lognot ash sort".split()
+    [
+        "+",
+        "-",
+        "*",
+        "/",
+        "1+",
+        "1-",
+        "min",
+        "max",
+        "abs",
+        "signum",
+        "sqrt",
+        "expt",
+        "floor",
+        "ceiling",
+        "truncate",
+        "round",
+        "mod",
+        "rem",
+        "exp",
+        "log",
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan",
+        "sinh",
+        "cosh",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "=",
+        "/=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "logand",
+        "logior",
+        "logxor",
+        "lognot",
+        "ash",
+        "sort",
+    ]
 )
 """Names of the standard that LANG's builtins hand over when an operand is staged."""
 
 ALIASED = frozenset(
-    "attention layer-norm rms-norm group-norm cross-entropy binary-cross-entropy conv "
-    "conv-transpose".split()
+    [
+        "attention",
+        "layer-norm",
+        "rms-norm",
+        "group-norm",
+        "cross-entropy",
+        "binary-cross-entropy",
+        "conv",
+        "conv-transpose",
+    ]
 )
 """Names that a module of layers takes for its own: they are also `%NAME`, for its use."""
 
@@ -45,9 +96,7 @@ def _function(name: str, lambda_list: str, implementation: Implementation) -> Fu
     if name in STANDARD:  # made under a name of its own, then taken out again
         builtin("%" + name, lambda_list, staged=True)(implementation)
         made = BUILTINS.pop("%" + upper)
-        return Function(
-            name, made.call, lambda_list, made.least, made.most, made.doc, staged=True
-        )
+        return Function(name, made.call, lambda_list, made.least, made.most, made.doc, staged=True)
     builtin(name, lambda_list, staged=True)(implementation)
     TENSOR_NAMES.add(upper)
     if name in ALIASED:

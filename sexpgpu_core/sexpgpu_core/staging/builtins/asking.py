@@ -29,9 +29,7 @@ def dim(x: Value, axis: Value) -> int:
     sizes = _tensor("dim", x).shape
     at = integer("dim", "axis", axis)
     if not -len(sizes) <= at < len(sizes):
-        raise problem(
-            "E-SHAPE-AXIS", f"dim: axis {at} of {describe(x)}", axis=at, rank=len(sizes)
-        )
+        raise problem("E-SHAPE-AXIS", f"dim: axis {at} of {describe(x)}", axis=at, rank=len(sizes))
     return sizes[at]
 
 

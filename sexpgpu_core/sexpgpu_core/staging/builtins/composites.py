@@ -46,7 +46,9 @@ def _softmax(name: str, x: Value, axis: Value, mask: Value, scale: Value) -> Ten
     given = optional_node(name, mask, t)
     more = {} if scale == 1 else {"scale": real(name, "scale", scale)}
     extra = () if given is None else (given,)
-    return t.tensor(t.builder(name, node, *extra, axis=axis_of(name, axis, len(node.shape)), **more))
+    return t.tensor(
+        t.builder(name, node, *extra, axis=axis_of(name, axis, len(node.shape)), **more)
+    )
 
 
 def _norm(name: str, x: Value, parts: tuple[Value, ...], axis: Value, eps: Value) -> Tensor:
@@ -191,7 +193,11 @@ def _equal_segments(t: Tracer, node: Node) -> Node:
 
 def _positions(t: Tracer, x: Node, given: Value, places: tuple[int, int]) -> Node:
     n = x.shape[1]
-    node = node_of("attention", given, t) if given is not NIL else t.builder("iota", dtype="i32", shape=(n,), axis=0)
+    node = (
+        node_of("attention", given, t)
+        if given is not NIL
+        else t.builder("iota", dtype="i32", shape=(n,), axis=0)
+    )
     lead = node.shape[0] if len(node.shape) == 2 else 1
     return reshaped(t, node, (lead, 1, n, 1) if places == (2, 3) else (lead, 1, 1, n))
 
@@ -260,9 +266,7 @@ def cross_entropy(
     return t.tensor(t.builder("multiply", found, factor))
 
 
-@tensor_builtin(
-    "binary-cross-entropy", "(logits targets &key (smoothing 0) (positive-weight 1))"
-)
+@tensor_builtin("binary-cross-entropy", "(logits targets &key (smoothing 0) (positive-weight 1))")
 def binary_cross_entropy(
     logits: Value, targets: Value, *, smoothing: Value = 0, positive_weight: Value = 1
 ) -> Tensor:
@@ -297,4 +301,3 @@ def glu(x: Value, gate: Value, *, activation: Value = None) -> Value:
 
 for _name in ("ctc-loss", "fft"):
     not_yet(_name, "it comes with a later version; write it with the operations that are there")
-

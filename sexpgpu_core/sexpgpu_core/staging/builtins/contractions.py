@@ -8,24 +8,23 @@ from ...ir.graph import Value as Node
 from ..arguments import axis as axis_of
 from ..arguments import flag
 from ..faults import describe
-from ..host import tracer
 from ..promote import not_a_tensor, operands
 from ..table import tensor_builtin
 from ..tensor import Tensor, is_tensor
 from ..tracer import Tracer
-from .shape import permuted, reshaped
+from .shape import reshaped
 
 
-def product(t: Tracer, x: Node, y: Node, transpose_x: bool = False, transpose_y: bool = False) -> Node:
+def product(
+    t: Tracer, x: Node, y: Node, transpose_x: bool = False, transpose_y: bool = False
+) -> Node:
     """matmul of operands with two axes or more."""
     flags = {"transpose-x": transpose_x, "transpose-y": transpose_y}
     return t.builder("matmul", x, y, **flags)
 
 
 @tensor_builtin("matmul", "(x y &key transpose-x transpose-y)")
-def matmul(
-    x: Value, y: Value, *, transpose_x: Value = NIL, transpose_y: Value = NIL
-) -> Tensor:
+def matmul(x: Value, y: Value, *, transpose_x: Value = NIL, transpose_y: Value = NIL) -> Tensor:
     """The product of the last two axes; leading axes broadcast; rank 1 as NumPy's. N.
 
     (b m k) x (k n) => (b m n). (matmul x w)"""
@@ -91,6 +90,8 @@ def outer(x: Value, y: Value) -> Tensor:
 def einsum(subscripts: Value, x: Value, *y: Value) -> Tensor:
     """Products summed by subscripts; `...` allowed. N. (einsum "bqhd,bkhd->bhqk" q k)"""
     if not isinstance(subscripts, String):
-        raise problem("E-TYPE", "the subscripts of einsum are a string and stand first", wanted="string")
+        raise problem(
+            "E-TYPE", "the subscripts of einsum are a string and stand first", wanted="string"
+        )
     t, nodes = operands("einsum", (x, *y))
     return t.tensor(t.builder("einsum", *nodes, subscripts=subscripts.text()))

@@ -39,7 +39,9 @@ def _padding(
         if kind == "valid":
             return ((0, 0),) * len(kernel)
         raise problem(
-            "E-TYPE", f"padding of {name} is {describe(value)}", wanted=":same :valid n ((before after)...)"
+            "E-TYPE",
+            f"padding of {name} is {describe(value)}",
+            wanted=":same :valid n ((before after)...)",
         )
     if value.__class__ is int:
         return ((value, value),) * len(kernel)
@@ -61,7 +63,13 @@ def _spatial(name: str, x: Node, w: Node, given: Value) -> int:
 
 @tensor_builtin("conv", "(x w &key (stride 1) (padding :valid) (dilation 1) (groups 1))")
 def conv(
-    x: Value, w: Value, *, stride: Value = 1, padding: Value = None, dilation: Value = 1, groups: Value = 1
+    x: Value,
+    w: Value,
+    *,
+    stride: Value = 1,
+    padding: Value = None,
+    dilation: Value = 1,
+    groups: Value = 1,
 ) -> Tensor:
     """x (b n... i) with w (k... i/groups o) to (b m... o). F. (conv x w :padding :same)"""
     t, (node, kernel) = operands("conv", (x, w))
@@ -151,7 +159,12 @@ def max_pool(
 
 @tensor_builtin("avg-pool", "(x size &key (stride size) (padding :valid) (count-padding nil))")
 def avg_pool(
-    x: Value, size: Value, *, stride: Value = None, padding: Value = None, count_padding: Value = NIL
+    x: Value,
+    size: Value,
+    *,
+    stride: Value = None,
+    padding: Value = None,
+    count_padding: Value = NIL,
 ) -> Tensor:
     """The mean of each window. F, x (b n... c). (avg-pool x 2)"""
     more = {"count-padding": True} if flag(count_padding) else {}
@@ -162,4 +175,6 @@ for _name in (
     "adaptive-avg-pool", "interpolate", "grid-sample", "crop", "unfold", "pixel-shuffle",
     "pixel-unshuffle",
 ):  # fmt: skip
-    not_yet(_name, "it comes with a later version; conv, pools, slice, reshape and gather are there")
+    not_yet(
+        _name, "it comes with a later version; conv, pools, slice, reshape and gather are there"
+    )

@@ -40,7 +40,7 @@ NUMBER_ROWS = {
 }
 """Name -> what it is. N, shape and dtype of x."""
 
-ON_STEP_SCALARS = frozenset("exp sqrt cos sin tanh abs".split())
+ON_STEP_SCALARS = frozenset(["exp", "sqrt", "cos", "sin", "tanh", "abs"])
 
 
 def _define_unary(name: str, says: str, kinds: str) -> None:

@@ -204,7 +204,11 @@ def index_update(x: Value, y: Value, *index: Value) -> Tensor:
     for a, i in places:
         shape[a] = 1
         integer("index-update", "index", i)
-    wide = t.builder("broadcast-to", part, shape=tuple(s for a, s in enumerate(node.shape) if a not in dict(places)))
+    wide = t.builder(
+        "broadcast-to",
+        part,
+        shape=tuple(s for a, s in enumerate(node.shape) if a not in dict(places)),
+    )
     return slice_set(
         x,
         t.tensor(reshaped(t, wide, tuple(shape))),

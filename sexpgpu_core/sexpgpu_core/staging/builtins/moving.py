@@ -69,7 +69,8 @@ def split(x: Value, parts: Value, *, axis: Value = 0) -> Value:
     cuts = [whole // parts] * parts if parts.__class__ is int else integers("split", "parts", parts)
     if sum(cuts) != whole:
         raise problem(
-            "E-SHAPE-ARGUMENT", f"split: sizes sum to {sum(cuts)}, axis {at} of {describe(x)} has {whole}"
+            "E-SHAPE-ARGUMENT",
+            f"split: sizes sum to {sum(cuts)}, axis {at} of {describe(x)} has {whole}",
         )
     found, start = [], 0
     for size in cuts:
@@ -85,9 +86,7 @@ def unstack(x: Value, *, axis: Value = 0) -> Value:
     node = node_of("unstack", x, t)
     at = axis_of("unstack", axis, len(node.shape))
     rest = (*node.shape[:at], *node.shape[at + 1 :])
-    found = [
-        t.tensor(reshaped(t, cut(t, node, at, i, i + 1), rest)) for i in range(node.shape[at])
-    ]
+    found = [t.tensor(reshaped(t, cut(t, node, at, i, i + 1), rest)) for i in range(node.shape[at])]
     return found[0] if len(found) == 1 else MultipleValues(found)
 
 
@@ -206,7 +205,9 @@ def pad(x: Value, widths: Value, *, mode: Value = None, value: Value = 0) -> Ten
     lead = len(node.shape) - len(pairs)
     if lead < 0 or any(len(p) != 2 or min(p) < 0 for p in pairs):
         raise problem("E-SHAPE-ARGUMENT", f"pad of {describe(x)}: a pair for each of the last axes")
-    kind = "constant" if mode is None else choice("pad", "mode", mode, ("constant", "reflect", "edge"))
+    kind = (
+        "constant" if mode is None else choice("pad", "mode", mode, ("constant", "reflect", "edge"))
+    )
     if kind != "constant":
         for i, (before, after) in enumerate(pairs):
             node = _extended(t, node, lead + i, before, after, kind)
@@ -387,8 +388,8 @@ def causal_mask(n: Value, *, window: Value = NIL, columns: Value = NIL) -> Tenso
     b = t.builder
     mask = b("less-equal", j, i)
     if flag(window):
-        near = b("less", b("subtract", i, j), b.constant(integer("causal-mask", "window", window), "i32"))
+        near = b(
+            "less", b("subtract", i, j), b.constant(integer("causal-mask", "window", window), "i32")
+        )
         mask = b("logical-and", mask, near)
     return t.tensor(mask)
-
-

@@ -199,7 +199,9 @@ def dropout(x: Value, rate: Value, *, name: Value = NIL) -> Value:
     node = node_of("dropout", x, t)
     share = real("dropout", "rate", rate)
     if not 0 <= share < 1:
-        raise problem("E-TYPE", f"the rate of dropout is in [0, 1), not {describe(rate)}", wanted="[0, 1)")
+        raise problem(
+            "E-TYPE", f"the rate of dropout is in [0, 1), not {describe(rate)}", wanted="[0, 1)"
+        )
     site = t.site("dropout", name_text(name))
     if share == 0 or t.mode != ":train":
         return x

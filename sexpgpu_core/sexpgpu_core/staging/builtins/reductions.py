@@ -119,7 +119,9 @@ def _define(name: str, operation: str, says: str, kinds: str) -> None:
     def call(x: Value, *, axis: Value = NIL, keep: Value = NIL) -> Tensor:
         t = tracer(name)
         node = node_of(name, x, t)
-        return t.tensor(reduced(t, operation, node, axes_of(name, axis, len(node.shape)), flag(keep)))
+        return t.tensor(
+            reduced(t, operation, node, axes_of(name, axis, len(node.shape)), flag(keep))
+        )
 
     call.__doc__ = f"{says}. {kinds}, shape without the axes; nil is all. ({name} x :axis -1)"
     tensor_builtin(name, "(x &key axis keep)")(call)
@@ -159,9 +161,7 @@ _define_index("argmin", "least")
 
 
 @tensor_builtin("variance", "(x &key axis keep (correction 0))")
-def variance(
-    x: Value, *, axis: Value = NIL, keep: Value = NIL, correction: Value = 0
-) -> Tensor:
+def variance(x: Value, *, axis: Value = NIL, keep: Value = NIL, correction: Value = 0) -> Tensor:
     """The mean squared distance from the mean; divided by n - correction. F. (variance x :axis 0)"""
     t = tracer("variance")
     node = node_of("variance", x, t)
@@ -220,13 +220,17 @@ def norm(
     _floats("norm", node, x)
     axes, b = axes_of("norm", axis, len(node.shape)), t.builder
     if order == 2:
-        return t.tensor(_root(t, reduced(t, "reduce-sum", b("square", node), axes, flag(keep)), eps))
+        return t.tensor(
+            _root(t, reduced(t, "reduce-sum", b("square", node), axes, flag(keep)), eps)
+        )
     size = b("abs", node)
     if order == 1:
         return t.tensor(reduced(t, "reduce-sum", size, axes, flag(keep)))
     if getattr(order, "name", "") == "INF":
         return t.tensor(reduced(t, "reduce-max", size, axes, flag(keep)))
-    raise problem("E-TYPE", f"order of norm is 1, 2 or :inf, not {describe(order)}", wanted="1 2 :inf")
+    raise problem(
+        "E-TYPE", f"order of norm is 1, 2 or :inf, not {describe(order)}", wanted="1 2 :inf"
+    )
 
 
 def _root(t: Tracer, squares: Node, eps: Value) -> Node:
@@ -244,20 +248,22 @@ def normalize(x: Value, *, axis: Value = -1, eps: Value = 1e-12) -> Tensor:
     t = tracer("normalize")
     length = t.node(norm(x, axis=axis, keep=T))
     floor = t.builder.constant(real("normalize", "eps", eps), length.dtype)
-    return t.tensor(t.builder("divide", node_of("normalize", x, t), t.builder("maximum", length, floor)))
+    return t.tensor(
+        t.builder("divide", node_of("normalize", x, t), t.builder("maximum", length, floor))
+    )
 
 
 def _define_running(name: str, says: str, exclusive: bool) -> None:
-    def call(
-        x: Value, *, axis: Value = 0, reverse: Value = NIL, exclusive: Value = NIL
-    ) -> Tensor:
+    def call(x: Value, *, axis: Value = 0, reverse: Value = NIL, exclusive: Value = NIL) -> Tensor:
         t = tracer(name)
         node = node_of(name, x, t)
         at = axis_of(name, axis, len(node.shape))
         more = {"exclusive": flag(exclusive)} if name in ("cumsum", "cumprod") else {}
         return t.tensor(t.builder(name, node, axis=at, reverse=flag(reverse), **more))
 
-    call.__doc__ = f"{says} along an axis, from its end with `:reverse t`. N, s. ({name} x :axis -1)"
+    call.__doc__ = (
+        f"{says} along an axis, from its end with `:reverse t`. N, s. ({name} x :axis -1)"
+    )
     keys = "(axis 0) reverse exclusive" if exclusive else "(axis 0) reverse"
     tensor_builtin(name, f"(x &key {keys})")(call)
 

@@ -145,5 +145,3 @@ def mark_per_block(x: Value) -> Value:
     t.per_block.add((node.node.id, node.result))
     warn("W-BATCH-DEPENDENCE", f"a value is meant over the {t.rows} rows of a block", rows=t.rows)
     return x
-
-

@@ -8,7 +8,15 @@ from ...diagnostics import problem
 from ...evaluator import machine
 from ...evaluator.definitions import BUILTINS, builtin, core_symbol, native_macro
 from ...evaluator.values import (
-    NIL, Cons, Ratio, String, Symbol, T, Value, list_items, make_list,
+    NIL,
+    Cons,
+    Ratio,
+    String,
+    Symbol,
+    T,
+    Value,
+    list_items,
+    make_list,
 )  # fmt: skip
 from ...experiment.declarations import Knob, Sweep, Variant
 from ..faults import describe
@@ -16,8 +24,15 @@ from ..host import host
 from ..lisp_text import lisp_text, read_datum
 from ..scan import adopted
 from ..syntax import (
-    Declaration, Slot, keyword_pairs, literal, option_name, tails, take_doc,
+    Declaration,
+    Slot,
+    keyword_pairs,
+    literal,
+    option_name,
+    tails,
+    take_doc,
 )  # fmt: skip
+
 
 @native_macro("defknob")
 def defknob(form: Cons, environment: Value) -> Value:
@@ -25,7 +40,9 @@ def defknob(form: Cons, environment: Value) -> Value:
     d = Declaration(form)
     parts = tails(form.cdr)
     if len(parts) < 2:
-        raise d.refuse("a knob has a name and a default", hint='(defknob width 128 "Doc." :type (integer 1))')
+        raise d.refuse(
+            "a knob has a name and a default", hint='(defknob width 128 "Doc." :type (integer 1))'
+        )
     symbol = d.name(parts[0], "the name of the knob")
     default = d.slot(parts[1], f"the default of {symbol.name.lower()}")
     doc, rest = take_doc(parts[1].cdr)
@@ -78,7 +95,16 @@ def _type_slots(d: Declaration, tail: Cons) -> Any:
         return form
     head, *bounds = tails(form)
     name = head.car.name if head.car.__class__ is Symbol else ""
-    if name not in ("INTEGER", "FLOAT", "REAL", "RATIONAL", "NUMBER", "MOD", "UNSIGNED-BYTE", "SIGNED-BYTE"):
+    if name not in (
+        "INTEGER",
+        "FLOAT",
+        "REAL",
+        "RATIONAL",
+        "NUMBER",
+        "MOD",
+        "UNSIGNED-BYTE",
+        "SIGNED-BYTE",
+    ):
         return form
     return [head.car, *(_bound(d, b) for b in bounds)]
 
@@ -101,7 +127,13 @@ def _specifier(kind: Any) -> Value:
 
 
 def _finish(
-    d: Declaration, name: str, default: Slot, kind: Any, choices: list[Slot], doc: str, variant: Slot | None
+    d: Declaration,
+    name: str,
+    default: Slot,
+    kind: Any,
+    choices: list[Slot],
+    doc: str,
+    variant: Slot | None,
 ) -> Value:
     collector = host().collector
     collector.claim("knob", name, d.span)
@@ -161,7 +193,12 @@ def _admits_string(specifier: Value) -> bool:
 
 
 def check_knob(
-    name: str, value: Value, specifier: Value, choices: list[Value], span: Any, text: str | None = None
+    name: str,
+    value: Value,
+    specifier: Value,
+    choices: list[Value],
+    span: Any,
+    text: str | None = None,
 ) -> Value:
     """The value, a whole number made a float where the type wants one; E-KNOB-VALUE."""
     shown = text if text is not None else describe(value)
@@ -269,7 +306,12 @@ def _sweep_values(d: Declaration, tail: Cons) -> tuple[str, Any]:
     if len(rest) != 1:
         raise d.refuse("a row is (knob (value...))", tail)
     values = literal(d, rest[0], "the values")
-    if values and values[0].car.__class__ is Symbol and values[0].car.name == "FORM" and values[0].car.keyword:
+    if (
+        values
+        and values[0].car.__class__ is Symbol
+        and values[0].car.name == "FORM"
+        and values[0].car.keyword
+    ):
         return d.name(name).name.lower(), d.slot(values[1], "the list of values")
     return d.name(name).name.lower(), [d.slot(v, "a value") for v in values]
 

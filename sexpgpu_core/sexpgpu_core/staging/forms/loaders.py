@@ -9,14 +9,25 @@ from ...diagnostics import Change, Edit, Problem, nearest, problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value
 from ...experiment.declarations import (
-    LoaderDeclaration, SourceDeclaration, StageDeclaration, Windows,
+    LoaderDeclaration,
+    SourceDeclaration,
+    StageDeclaration,
+    Windows,
 )  # fmt: skip
 from ...reader import element_span
 from ...spans import Span
 from ..host import host, warn
 from ..syntax import (
-    Declaration, Slot, is_literal_list, keyword_pairs, lambda_of, literal, option_name, tails,
-    take_doc, unknown_option,
+    Declaration,
+    Slot,
+    is_literal_list,
+    keyword_pairs,
+    lambda_of,
+    literal,
+    option_name,
+    tails,
+    take_doc,
+    unknown_option,
 )  # fmt: skip
 
 CLAUSES = (
@@ -84,7 +95,11 @@ class LoaderReader:
         else:
             place = d.slot(column, "a column")
         dtype = None
-        if rest and rest[0].car.__class__ is Symbol and rest[0].car.name.lower() not in ("missing", "hash"):
+        if (
+            rest
+            and rest[0].car.__class__ is Symbol
+            and rest[0].car.name.lower() not in ("missing", "hash")
+        ):
             dtype = d.slot(rest.pop(0), "a dtype")
         options = keyword_pairs(d, rest[0] if rest else NIL, ("missing", "hash"), "a field")
         slots = {k: d.slot(t, f":{k}") for k, t in options.items()}
@@ -143,7 +158,9 @@ class LoaderReader:
     def _stage(self, form: Cons) -> None:
         d = self.d
         if form.cdr.__class__ is not Cons or not getattr(form.cdr.car, "keyword", False):
-            raise d.refuse("a stage has a keyword as its name", hint="(stage :train :split (0 0.9))")
+            raise d.refuse(
+                "a stage has a keyword as its name", hint="(stage :train :split (0 0.9))"
+            )
         name = form.cdr.car.name.lower()
         if name in self.stages:
             raise problem("E-TWICE", f"{self.name} has two stages :{name}").locate(form.span)
@@ -163,7 +180,9 @@ class LoaderReader:
         if key == "map":
             return [self._one_map(t.car) for t in literal(d, tail, ":map")]
         if key == "split-by":
-            return self._method(literal(d, tail, ":split-by")[0] if is_literal_list(tail.car) else tail)
+            return self._method(
+                literal(d, tail, ":split-by")[0] if is_literal_list(tail.car) else tail
+            )
         if key == "mask":
             name, value = literal(d, tail, ":mask")
             return d.name(name, "a field").name.lower(), d.slot(value, "the value of :mask")
@@ -219,7 +238,9 @@ class LoaderReader:
         self._warn_overlap(collector.loaders[self.name])
         return symbol
 
-    def _made_stage(self, name: str, options: Mapping[str, Any], span: Span | None) -> StageDeclaration:
+    def _made_stage(
+        self, name: str, options: Mapping[str, Any], span: Span | None
+    ) -> StageDeclaration:
         def number(key: str) -> int | None:
             return options[key].integer(1) if key in options else None
 
@@ -233,7 +254,9 @@ class LoaderReader:
             made_source(options["source"]) if "source" in options else None,
             number("steps"),
             number("microbatches"),
-            options["precision"].choice(("f32", "bf16", "f16", "f64")) if "precision" in options else None,
+            options["precision"].choice(("f32", "bf16", "f16", "f64"))
+            if "precision" in options
+            else None,
             (mask[0], mask[1].python()) if mask else None,
             span,
         )
@@ -263,7 +286,10 @@ def _overlap(a: StageDeclaration, b: StageDeclaration) -> bool:
 
 def _one(d: Declaration, form: Cons) -> Cons:
     if form.cdr.__class__ is not Cons or form.cdr.cdr is not NIL:
-        raise d.refuse(f"({form.car.name.lower()} ...) takes one thing", form.cdr if form.cdr is not NIL else None)
+        raise d.refuse(
+            f"({form.car.name.lower()} ...) takes one thing",
+            form.cdr if form.cdr is not NIL else None,
+        )
     return form.cdr  # type: ignore[no-any-return]
 
 
@@ -272,7 +298,9 @@ def _unknown_clause(word: str, form: Cons) -> Problem:
     hint = f"did you mean ({near} ...)?" if near else "clauses: " + " ".join(CLAUSES)
     span = element_span(form)
     edit = Edit(f"write {near}", (Change(span, near),)) if near and span is not None else None
-    return problem("E-OPTION", f"a loader has no clause {word}", hint=hint, edit=edit, option=word).locate(span)
+    return problem(
+        "E-OPTION", f"a loader has no clause {word}", hint=hint, edit=edit, option=word
+    ).locate(span)
 
 
 def _filled(value: Any) -> Any:
@@ -330,7 +358,9 @@ class ReadSource:
 
     __slots__ = ("arguments", "kind", "options", "span")
 
-    def __init__(self, kind: str, arguments: list[Any], options: dict[str, Any], span: Span | None) -> None:
+    def __init__(
+        self, kind: str, arguments: list[Any], options: dict[str, Any], span: Span | None
+    ) -> None:
         self.kind = kind
         self.arguments = arguments
         self.options = options
@@ -358,6 +388,8 @@ def read_source(d: Declaration, tail: Cons) -> ReadSource:
         arguments.append(d.slot(at, f"an argument of {kind}"))
         at = at.cdr
     options: dict[str, Any] = {}
+    if "*" in known:  # any keyword: a field's name
+        known = [t.car.name.lower() for t in tails(at)[::2] if getattr(t.car, "keyword", False)]
     for key, value in keyword_pairs(d, at, known, kind).items():
         options[key] = _literal_or_slot(d, value, f":{key} of {kind}")
     return ReadSource(kind, arguments, options, span)
@@ -384,7 +416,9 @@ def _unknown_kind(kind: str, form: Cons, entries: Mapping[str, Any]) -> Problem:
     span = element_span(form)
     edit = Edit(f"write {near}", (Change(span, near),)) if near and span is not None else None
     hint = f"did you mean {near}?" if near else "kinds: " + " ".join(sorted(known))
-    return problem("E-SOURCE-UNKNOWN", f"no source kind {kind}", hint=hint, edit=edit, kind=kind).locate(span)
+    return problem(
+        "E-SOURCE-UNKNOWN", f"no source kind {kind}", hint=hint, edit=edit, kind=kind
+    ).locate(span)
 
 
 def made_source(read: ReadSource) -> SourceDeclaration:

@@ -86,7 +86,7 @@ def diagnostic(name: Value, x: Value, *, reduce: Value = None) -> Value:
     if not isinstance(name, String):
         raise problem("E-METRIC", f"the name of a diagnostic is a string, not {describe(name)}")
     if reduce is not None:
-        known = "mean max min sum last norm histogram quantiles".split()
+        known = ["mean", "max", "min", "sum", "last", "norm", "histogram", "quantiles"]
         choice("diagnostic", "reduce", reduce, known)
     if not is_tensor(x):
         operands("diagnostic", (x,))
@@ -110,5 +110,3 @@ def defdiagnostic(form: Cons, environment: Value) -> Value:
 
     d.finish = finish
     return d.expansion()
-
-

@@ -5,8 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
+from ...evaluator import machine
 from ...evaluator.definitions import body_macro, builtin, core_symbol, native_macro
-from ...evaluator.values import NIL, Cons, Function, String, Symbol, Value, keyword, make_list
+from ...evaluator.values import (
+    NIL,
+    QUOTE,
+    Cons,
+    Function,
+    String,
+    Symbol,
+    Value,
+    keyword,
+    make_list,
+)
 from ...ir.types import Type
 from ...reader import element_span
 from ..arguments import dtype as dtype_of
@@ -16,7 +27,12 @@ from ..host import host, tracer
 from ..initialize import default_initializer, initializer_of
 from ..scopes import join, path_text
 from ..syntax import (
-    Declaration, Slot, is_literal_list, keyword_pairs, literal, tails,
+    Declaration,
+    Slot,
+    is_literal_list,
+    keyword_pairs,
+    literal,
+    tails,
 )  # fmt: skip
 from ..table import tensor_builtin
 
@@ -69,7 +85,7 @@ def defmodel(form: Cons, environment: Value) -> Value:
             core_symbol("DEFUN"),
             symbol,
             make_list([core_symbol("&REST"), arguments]),
-            make_list([core_symbol("%CALL-MODEL"), model, arguments]),
+            arguments,
         ]
     )
     local = Cons(symbol, form.cdr.cdr, form.cdr.span)
@@ -80,14 +96,8 @@ def defmodel(form: Cons, environment: Value) -> Value:
             make_list([core_symbol("FUNCTION"), symbol]),
         ]
     )
-    named = make_list([core_symbol("FUNCTION"), symbol])
-    return make_list(
-        [
-            core_symbol("PROGN"),
-            defined,
-            make_list([core_symbol("%SET-MODEL"), model, named, body]),
-        ]
-    )
+    made = make_list([core_symbol("%SET-MODEL"), model, make_list([QUOTE, symbol]), body])
+    return make_list([core_symbol("PROGN"), defined, made])
 
 
 def _check_lambda_list(d: Declaration, tail: Cons) -> None:
@@ -107,27 +117,30 @@ def _check_lambda_list(d: Declaration, tail: Cons) -> None:
             ).locate(element_span(part) or d.span)
 
 
-@builtin("%call-model", "(model arguments)", staged=True)
-def call_model(model: Model, arguments: Value) -> Value:
-    """What a model's function does."""
-    items = []
-    while arguments.__class__ is Cons:
-        items.append(arguments.car)
-        arguments = arguments.cdr
-    return model.call(tuple(items))
+@builtin("%set-model", "(model name body)")
+def set_model(model: Model, name: Symbol, body: Function) -> Value:
+    """Makes a model's name call its body in a scope.
 
-
-@builtin("%set-model", "(model function body)")
-def set_model(model: Model, function: Function, body: Function) -> Value:
-    """Ties a model's function to its body."""
+    The function is Python's, so that a wrong call is told at the call and not in the model."""
     model.function = body
     model.required = body.least
-    function.lambda_list = _with_name(body.lambda_list)
-    function.doc = body.doc
-    function.staged = True
-    host().collector.models[model.name] = model
+    at = machine.current()
+    function = Function(
+        repr(name),
+        lambda *arguments: model.call(arguments),
+        _with_name(body.lambda_list),
+        body.least,
+        None,
+        body.doc,
+        staged=True,
+        span=model.span,
+    )
+    at.cell(name).define(function)
+    collector = host().collector
+    if at.module.home == collector.main:
+        collector.models[model.name] = model
     MODELS[id(function)] = (function, model)
-    return core_symbol("DEFMODEL")
+    return name
 
 
 MODELS: dict[int, tuple[Function, Model]] = {}
@@ -241,5 +254,3 @@ def _make_parameter(name: str, shape: Any, slots: dict[str, Slot]) -> Value:
         init = initializer_of(given.value, name, given.span)
     trainable = slots["trainable"].flag() if "trainable" in slots else True
     return t.parameter(name, Type(kind, found), init, trainable)
-
-

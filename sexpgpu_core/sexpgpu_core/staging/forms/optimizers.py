@@ -8,7 +8,15 @@ from ...diagnostics import nearest, problem
 from ...evaluator import machine
 from ...evaluator.definitions import builtin, core_symbol, native_macro
 from ...evaluator.values import (
-    NIL, Cons, Function, String, Symbol, Value, keyword, list_items, make_list,
+    NIL,
+    Cons,
+    Function,
+    String,
+    Symbol,
+    Value,
+    keyword,
+    list_items,
+    make_list,
 )  # fmt: skip
 from ...spans import Span
 from ..exact import is_number
@@ -78,7 +86,9 @@ def defoptimizer(form: Cons, environment: Value) -> Value:
         ).locate(d.span)
     body = Cons(
         core_symbol("LAMBDA"),
-        Cons(make_list([n.car for n in names]), make_list([*states, *list_items(update.car.cdr.cdr)])),
+        Cons(
+            make_list([n.car for n in names]), make_list([*states, *list_items(update.car.cdr.cdr)])
+        ),
     )
     hyper = [Cons(core_symbol("LIST"), make_list(_hyper(d, parts[1])))]
     made = make_list([core_symbol("%MAKE-OPTIMIZER"), String(symbol.name.lower()), *hyper, body])
@@ -188,7 +198,9 @@ def _spec(d: Declaration, rest: Value) -> list[tuple[str, Any]]:
         else:
             found.append((key, d.slot(tail, f":{key} of select")))
     if not found:
-        raise d.refuse("says what to select", hint='(select :path "**/bias"), (select :rank (<= 1))')
+        raise d.refuse(
+            "says what to select", hint='(select :path "**/bias"), (select :rank (<= 1))'
+        )
     return found
 
 
@@ -239,7 +251,9 @@ def group(
 
     if selector is not REST and not isinstance(selector, Selector):
         raise problem(
-            "E-CONTRACT", f"group: {describe(selector)} is no selector", hint="(select :rank 2), or :rest"
+            "E-CONTRACT",
+            f"group: {describe(selector)} is no selector",
+            hint="(select :rank 2), or :rest",
         )
     if optimizer is not FROZEN and not isinstance(optimizer, Optimizer):
         raise problem(
@@ -283,7 +297,11 @@ def groups(*arguments: Value) -> GroupsValue:
     ema_state = options.pop("ema-state", NIL) is not NIL
     values = {key: _option(key, value) for key, value in options.items()}
     return GroupsValue(
-        tuple(found), values.get("clip-norm"), values.get("clip-value"), values.get("ema"), ema_state
+        tuple(found),
+        values.get("clip-norm"),
+        values.get("clip-value"),
+        values.get("ema"),
+        ema_state,
     )
 
 
@@ -296,7 +314,9 @@ def _flat(values: tuple[Value, ...]) -> list[GroupValue]:
             found += _flat(tuple(list_items(value)))
         else:
             raise problem(
-                "E-CONTRACT", f"groups: {describe(value)} is no group", hint="(group :rest (optim:adamw))"
+                "E-CONTRACT",
+                f"groups: {describe(value)} is no group",
+                hint="(group :rest (optim:adamw))",
             )
     return found
 
@@ -306,7 +326,9 @@ def _option(key: str, value: Value) -> Any:
         return None
     if is_number(value) or value.__class__ is StepScalar:
         return tree_of(value)
-    raise problem("E-SCHEDULE", f":{key} of groups is {describe(value)}", hint="a number or a step scalar")
+    raise problem(
+        "E-SCHEDULE", f":{key} of groups is {describe(value)}", hint="a number or a step scalar"
+    )
 
 
 @tensor_builtin("param-path", "(param)")

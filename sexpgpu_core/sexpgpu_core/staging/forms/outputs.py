@@ -44,7 +44,11 @@ def defoutput(form: Cons, environment: Value) -> Value:
     fields, names = _fields(d, parts[1])
     doc, rest = take_doc(parts[1].cdr)
     flags = {"AUTOREGRESSIVE": False, "STATE": False}
-    while rest.__class__ is Cons and rest.car.__class__ is Cons and getattr(rest.car.car, "keyword", False):
+    while (
+        rest.__class__ is Cons
+        and rest.car.__class__ is Cons
+        and getattr(rest.car.car, "keyword", False)
+    ):
         word = rest.car.car.name
         if word not in flags:
             raise d.refuse(f"no option {rest.car.car!r}", rest)
@@ -128,17 +132,25 @@ def load_params(form: Cons, environment: Value) -> Value:
 
 
 def _pairs(d: Declaration, tail: Cons) -> list[list[Slot]]:
-    return [[d.slot(p, "a name") for p in literal(d, t, "a pair")] for t in literal(d, tail, ":map")]
+    return [
+        [d.slot(p, "a name") for p in literal(d, t, "a pair")] for t in literal(d, tail, ":map")
+    ]
 
 
 def _read_from(d: Declaration, tail: Cons) -> Any:
     form = tail.car
-    if form.__class__ is Cons and form.car.__class__ is Symbol and form.car.name == "RUN-CHECKPOINT":
+    if (
+        form.__class__ is Cons
+        and form.car.__class__ is Symbol
+        and form.car.name == "RUN-CHECKPOINT"
+    ):
         parts = tails(form.cdr)
         if not parts:
             raise problem("E-FORM-SHAPE", "run-checkpoint names a run").locate(d.span)
         options = keyword_pairs(d, parts[0].cdr, ("at", "weights"), "run-checkpoint")
-        return ["run", d.slot(parts[0], "the run"), {k: d.slot(t, f":{k}") for k, t in options.items()}]
+        return [
+            "run",
+            d.slot(parts[0], "the run"),
+            {k: d.slot(t, f":{k}") for k, t in options.items()},
+        ]
     return d.slot(tail, "the file of load-params")
-
-

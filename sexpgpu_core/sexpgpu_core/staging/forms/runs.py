@@ -8,11 +8,21 @@ from ...diagnostics import problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, T, Value
 from ...experiment.declarations import (
-    CheckpointDeclaration, PassDeclaration, RunDeclaration, TargetDeclaration,
+    CheckpointDeclaration,
+    PassDeclaration,
+    RunDeclaration,
+    TargetDeclaration,
 )  # fmt: skip
 from ..host import host
 from ..syntax import (
-    Declaration, Slot, is_literal_list, keyword_pairs, literal, option_name, tails, take_doc,
+    Declaration,
+    Slot,
+    is_literal_list,
+    keyword_pairs,
+    literal,
+    option_name,
+    tails,
+    take_doc,
 )  # fmt: skip
 
 RUN_OPTIONS = (
@@ -94,7 +104,9 @@ def _goal(d: Declaration, tail: Cons) -> tuple[Slot, str]:
     parts = literal(d, tail, ":best")
     if len(parts) != 2:
         raise d.refuse(':best is ("val/loss" :min)', tail)
-    return d.slot(parts[0], "the series of :best"), option_name(d, parts[1], ("min", "max"), ":best")
+    return d.slot(parts[0], "the series of :best"), option_name(
+        d, parts[1], ("min", "max"), ":best"
+    )
 
 
 def _diagnostics(d: Declaration, tail: Cons) -> dict[str, Any]:

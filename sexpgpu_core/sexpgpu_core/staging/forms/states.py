@@ -51,9 +51,7 @@ def _bound(symbol: Symbol, value: Value, rest: Value) -> Value:
     """(let ((r value)) (symbol-macrolet ((symbol (%state r))) rest...))"""
     reference = Symbol("STATE", None)
     read = make_list([core_symbol("%STATE"), reference])
-    inner = Cons(
-        core_symbol("SYMBOL-MACROLET"), Cons(make_list([make_list([symbol, read])]), rest)
-    )
+    inner = Cons(core_symbol("SYMBOL-MACROLET"), Cons(make_list([make_list([symbol, read])]), rest))
     return make_list([core_symbol("LET"), make_list([make_list([reference, value])]), inner])
 
 
@@ -74,7 +72,11 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
         ).locate(slots["per"].span)
     default_combine = "mean" if kind in FLOATS else "delta"
     combine = slots["combine"].choice(COMBINES) if "combine" in slots else default_combine
-    init = Initializer("number", (0.0,)) if given is None else initializer_of(given.value, name, given.span)
+    init = (
+        Initializer("number", (0.0,))
+        if given is None
+        else initializer_of(given.value, name, given.span)
+    )
     return StateReference(t.state(name, Type(kind, sizes), init, combine))
 
 
@@ -96,7 +98,9 @@ def _number(slot: Slot | None, dtype: str) -> float:
 def state(reference: StateReference) -> Value:
     """A state's value: the last one set in this trace."""
     t = tracer("a state")
-    return t.optimizer.read(reference.key) if t.optimizer is not None else t.read_state(reference.key)
+    return (
+        t.optimizer.read(reference.key) if t.optimizer is not None else t.read_state(reference.key)
+    )
 
 
 @builtin("%set-state", "(reference value)", staged=True)

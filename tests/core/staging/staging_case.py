@@ -1,0 +1,127 @@
+"""Small run files for the tests of staging: texts to experiments and traced graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sexpgpu_core.data.kinds import SOURCES
+from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
+from sexpgpu_core.evaluator.evaluator import Evaluator
+from sexpgpu_core.evaluator.modules import ModuleText
+from sexpgpu_core.experiment.declarations import Experiment
+from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.ir.types import Type
+from sexpgpu_core.spans import Source
+from sexpgpu_core.staging.declare import declare
+from sexpgpu_core.staging.trace import trace_optimizer, trace_pass, trace_stage
+from sexpgpu_core.staging.traced import Optimization, Traced
+
+KINDS = {kind.kind: kind for kind in SOURCES}
+ROOT = Path(__file__).parents[3]
+MODULES = {
+    name: ModuleText(f"{name}.lisp", (ROOT / path).read_text(encoding="utf-8"))
+    for name, path in {
+        "sexpgpu/nn": "sexpgpu_nn/sexpgpu_nn/lisp/nn.lisp",
+        "sexpgpu/optim": "sexpgpu_optim/sexpgpu_optim/lisp/optim.lisp",
+    }.items()
+}
+HEAD = '(require "sexpgpu/nn")\n(require "sexpgpu/optim")\n'
+LOADER = """(defloader data
+  (source (digits))
+  (stage :train :split (0 0.8))
+  (stage :val :split (0.8 1))
+  (batch 8))
+"""
+MODEL = "(defmodel net (x) (nn:linear x 10))\n"
+OBJECTIVE = (
+    '(defun objective (&key image label) (metric "loss" (nn:cross-entropy (net image) label)))\n'
+)
+PASS = "(defeval val :loader (data :val))\n"
+OPTIMIZER = "(defun optimizer () (groups (group :rest (optim:adamw :lr 1e-3))))\n"
+RUN = "(defrun :steps 100)\n"
+FIELDS: dict[str, Type] = {"image": Type("f32", (8, 64)), "label": Type("i32", (8,))}
+
+
+def whole(**parts: str) -> str:
+    """A run file of the smallest parts, some of them replaced; "" leaves one out."""
+    default = {
+        "head": HEAD, "knobs": "", "loader": LOADER, "prepare": "", "model": MODEL,
+        "objective": OBJECTIVE, "evaluate": "", "passes": PASS, "optimizer": OPTIMIZER, "run": RUN,
+    }  # fmt: skip
+    assert set(parts) <= set(default), parts
+    return "".join({**default, **parts}.values())
+
+
+def declared(text: str, **more: Any) -> tuple[Experiment, Evaluator]:
+    return declare(Source("test.lisp", text), modules=MODULES, sources=KINDS, **more)
+
+
+def traced(
+    text: str, *, fields: Mapping[str, Type] = FIELDS, rows: int = 8, microbatches: int = 1
+) -> Traced:
+    experiment, evaluator = declared(text)
+    loader = next(iter(experiment.loaders))
+    return trace_stage(
+        experiment, evaluator, OPERATIONS, loader, "train", fields, rows, microbatches=microbatches
+    )
+
+
+def traced_pass(text: str, *, fields: Mapping[str, Type] = FIELDS, rows: int = 8) -> Traced:
+    experiment, evaluator = declared(text)
+    loader = next(iter(experiment.loaders))
+    return trace_pass(experiment, evaluator, OPERATIONS, "val", loader, "val", fields, rows)
+
+
+def optimized(text: str, fields: Mapping[str, Type] = FIELDS) -> tuple[Traced, Optimization]:
+    experiment, evaluator = declared(text)
+    loader = next(iter(experiment.loaders))
+    found = trace_stage(experiment, evaluator, OPERATIONS, loader, "train", fields, 8)
+    return found, trace_optimizer(experiment, evaluator, OPERATIONS, found)
+
+
+def faults(text: str, phase: str = "trace", **more: Any) -> list[Diagnostic]:
+    """What is wrong with a file: declared, then traced, then its optimizer."""
+    try:
+        experiment, evaluator = declared(text, **more)
+        if phase == "declare":
+            return []
+        loader = next(iter(experiment.loaders))
+        found = trace_stage(experiment, evaluator, OPERATIONS, loader, "train", FIELDS, 8)
+        trace_optimizer(experiment, evaluator, OPERATIONS, found)
+    except Problems as problems:
+        return list(problems.diagnostics)
+    except Problem as one:
+        return [one.diagnostic]
+    return []
+
+
+def only(text: str, **more: Any) -> Diagnostic:
+    """The one mistake of a file."""
+    (found,) = faults(text, **more)
+    return found
+
+
+def body(form: str) -> str:
+    """A file whose model's value is a form of x, f32 (8 64)."""
+    return whole(
+        model=f"(defmodel net (x) {form})\n",
+        objective="(defun objective (&key image) (mean (net image)))\n",
+        optimizer="(defun optimizer () (groups))\n",
+    )
+
+
+def value_of(form: str, fields: Mapping[str, Type] = FIELDS) -> Type:
+    """The type of a form of x, read off the node that `net` returned."""
+    found = traced(
+        whole(
+            model=f"(defmodel net (x) {form})\n",
+            objective='(defun objective (&key image label) (metric "it" (net image)) (mean image))\n',
+        ),
+        fields=fields,
+    )
+    total = found.graph.results["metric:it:sum"].node
+    while total.operation in ("reduce-sum", "cast", "multiply", "broadcast-to"):
+        total = total.operands[0].node
+    return total.types[0]
