@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import Diagnostic, Problem, diagnostic, problem
+from ..diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, problem
 from ..reader import MadeSpan, element_span, made_span, place, span_of
 from ..spans import Span
 from . import raising
@@ -20,7 +20,7 @@ from .declarations import Body, Declarations, items_of, parse_body
 from .definitions import BODY_MACROS, core_symbol
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .mistakes import call_mistake, no_function_form, unsupported
+from .mistakes import HABITS, call_mistake, no_function_form, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
 from .scope import (
@@ -53,7 +53,7 @@ class Analyzer:
         self.watching: list[list[Variable]] = []
         self.calls: list[tuple[Cell, int, Cons]] = []  # of user functions, checked after loading
         self.references: list[GlobalRef] = []
-        self.unbound_sets: list[Symbol] = []
+        self.assignments: list[tuple[Symbol, Cons]] = []
 
     # Forms
 
@@ -180,11 +180,12 @@ class Analyzer:
 
     def _global_call(self, name: Symbol, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         cell = self.m.cell(name)
-        arguments = self.arguments(form, scope)
         function = cell.function
+        if function is None and (name.home == "" or self._is_habit(name)):
+            raise unsupported(self.m, cell, form, scope)
+        arguments = self.arguments(form, scope)
         if name.home == "":
-            if function is None:
-                raise unsupported(self.m, cell, form, scope)
+            assert function is not None
             if not function.least <= len(arguments) <= _most(function):
                 raise call_mistake(function, len(arguments))
             return Call(cell, arguments, form, name.name in SINGLE_VALUED)
@@ -195,6 +196,10 @@ class Analyzer:
             raise unsupported(self.m, cell, form, scope)
         self.calls.append((cell, len(arguments), form))
         return Call(cell, arguments, form, False)
+
+    def _is_habit(self, name: Symbol) -> bool:
+        """A word of another language, which this file does not define either."""
+        return name.name in HABITS and name.name not in self.m.module.defined
 
     def _computed_call(self, form: Cons, scope: Scope) -> Node:
         head = form.car
@@ -330,15 +335,16 @@ class Analyzer:
                 kind=kind,
             )
         module = self.m.module
-        if name.home is not None and module is not None and name.home not in ("", module.home):
+        other = name.home is not None and module is not None and name.home not in ("", module.home)
+        if other and self.m.is_defined(name):  # type: ignore[attr-defined]
             raise problem(
                 "E-REDEFINE", f"{name!r} is a name of the module {name.home}", name=repr(name)
             )
 
-    def check_assignable(self, name: Symbol) -> None:
-        """Whether setq may set a name that nothing binds."""
+    def assigned_global(self, name: Symbol, at: Cons) -> None:
+        """A setq of a name that nothing binds: checked after loading."""
         if name.value is UNBOUND:
-            self.unbound_sets.append(name)
+            self.assignments.append((name, at))
 
     def evaluate_now(self, form: Value) -> Value:
         """A form's value at analysis, in the null lexical environment."""
@@ -373,10 +379,12 @@ def unused(variable: Variable) -> Diagnostic:
     name = repr(variable.name)
     assert span is not None
     at = _find(span, name)
+    after = Span(span.source, span.end, span.end)
     return diagnostic(
         "W-UNUSED",
         f"the variable {name} is never used",
         span=at,
+        edit=Edit("declare it ignored", (Change(after, f" (declare (ignore {name}))"),)),
         hint=f"delete it, or (declare (ignore {name})) at the start of the body",
         kind="variable",
         name=name,

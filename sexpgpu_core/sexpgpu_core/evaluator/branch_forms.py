@@ -9,7 +9,7 @@ from ..reader import chain_of, element_span
 from . import raising
 from .analyzer import Analyzer
 from .declarations import items_of
-from .definitions import native_macro
+from .definitions import core_symbol, native_macro
 from .machine import Machine
 from .made_forms import form as make
 from .made_forms import form_with, fresh, listed, quoted
@@ -33,6 +33,7 @@ from .values import (
 )
 
 NUMBERS = (int, float, Ratio)
+OTHERWISE = core_symbol("OTHERWISE")
 
 
 class Or(Node):
@@ -225,7 +226,7 @@ for _name in ("case", "ecase", "ccase"):
 
 
 def _is_default(key: Value) -> bool:
-    return key is T or (key.__class__ is Symbol and key.name == "OTHERWISE" and key.home == "")
+    return key is T or key is OTHERWISE
 
 
 def _keys(keys: Value, clause: Cons) -> list[Value]:
@@ -276,3 +277,42 @@ def _typecase(form: Cons, environment: Any) -> Value:
 
 for _name in ("typecase", "etypecase", "ctypecase"):
     native_macro(_name)(_typecase)
+
+
+@native_macro("when")
+def _expand_when(form: Cons, environment: Any) -> Value:
+    """What macroexpand shows; the analyzer has its own node."""
+    return make("IF", form.cdr.car, form_with("PROGN", form.cdr.cdr))
+
+
+@native_macro("unless")
+def _expand_unless(form: Cons, environment: Any) -> Value:
+    return make("IF", form.cdr.car, NIL, form_with("PROGN", form.cdr.cdr))
+
+
+@native_macro("and")
+def _expand_and(form: Cons, environment: Any) -> Value:
+    if form.cdr is NIL:
+        return T
+    if form.cdr.cdr is NIL:
+        return form.cdr.car
+    return make("IF", form.cdr.car, form_with("AND", form.cdr.cdr), NIL)
+
+
+@native_macro("or")
+def _expand_or(form: Cons, environment: Any) -> Value:
+    if form.cdr is NIL or form.cdr.cdr is NIL:
+        return form.cdr.car if form.cdr is not NIL else NIL
+    value = fresh("VALUE")
+    rest = form_with("OR", form.cdr.cdr)
+    return make("LET", listed(listed(value, form.cdr.car)), make("IF", value, value, rest))
+
+
+@native_macro("cond")
+def _expand_cond(form: Cons, environment: Any) -> Value:
+    if form.cdr is NIL:
+        return NIL
+    clause, rest = form.cdr.car, form_with("COND", form.cdr.cdr)
+    if clause.cdr is NIL:
+        return make("OR", clause.car, rest)
+    return make("IF", clause.car, form_with("PROGN", clause.cdr), rest)

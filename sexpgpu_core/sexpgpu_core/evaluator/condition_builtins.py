@@ -31,7 +31,7 @@ def condition_from(datum: Value, arguments: tuple[Value, ...], simple: str, name
     """The condition of a designator: itself, a type and initargs, or a format control."""
     if isinstance(datum, Condition):
         if arguments:
-            raise problem("E-CALL-ARGUMENTS", f"{name}: a condition object takes no arguments")
+            raise wrong_type(name, make_list(arguments), "no arguments after a condition object")
         return datum
     if datum.__class__ is Symbol and datum is not NIL:
         return _make(datum, arguments)

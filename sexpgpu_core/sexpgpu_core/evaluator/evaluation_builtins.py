@@ -151,10 +151,22 @@ def fdefinition(name: Any) -> Value:
     else:
         cell = m.cell(_function_name("fdefinition", name))
     if cell.function is None:
-        if cell.name.__class__ is Symbol and macro_function(cell.name) is not NIL:
-            return macro_function(cell.name)
+        if cell.name.__class__ is Symbol and fboundp(cell.name) is T:
+            return _operator(cell.name)
         raise no_function_named(m, cell)
     return cell.function
+
+
+def _operator(name: Symbol) -> Value:
+    """What stands for a macro or special form, which no call can reach."""
+    found = macro_function(name)
+    if found is not NIL:
+        return found
+
+    def call(*arguments: Value) -> Value:
+        raise problem("E-NAME-FUNCTION", f"{name!r} is a special form, no function")
+
+    return Function(repr(name), call)
 
 
 @builtin("symbol-function", "(symbol)")

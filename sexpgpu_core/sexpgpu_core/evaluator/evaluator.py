@@ -5,59 +5,74 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..diagnostics import Diagnostic, Problem, Problems
-from ..reader import Reader, chain_of, span_of
+from ..diagnostics import Problem, Problems, problem
+from ..reader import Reader
 from ..spans import Source, Span
 from . import raising, words
 from .analyzer import Analyzer
 from .definitions import core_symbol
 from .exits import Exit
+from .loading import Loading
 from .machine import Limits, Machine, run_deep
 from .modules import Module, ModuleText
+from .requiring import Library
 from .scope import FunctionScope, Scope, global_scope
 from .standard_variables import start_variables
-from .values import NIL, Cons, Function, Symbol, Value
+from .type_specifiers import CLASSES, EXPANDERS
+from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
-ModuleSource = Mapping[str, ModuleText] | Callable[[str], ModuleText | None]
+PROGN = core_symbol("PROGN")
 
 
 class Evaluator(Machine):
-    """One compile's evaluation: the file, what it requires, and the state they share."""
+    """One compile's evaluation: the file, what it requires, and the state they share.
+
+    `modules`: name -> (path, text), as a mapping or a function that gives None for what is not
+    there. `read_file`: path -> text, for `(require "./file.lisp")`. `on_form`: called with the
+    lower-case head, the span and the form of each top-level form before it is evaluated.
+    """
 
     def __init__(
         self,
         *,
-        modules: Any = None,
+        modules: Mapping[str, ModuleText] | Callable[[str], ModuleText | None] | None = None,
         limits: Limits = Limits(),  # noqa: B008 - immutable
         read_file: Callable[[str], str] | None = None,
+        on_form: Callable[[str, Span | None, Value], None] | None = None,
     ) -> None:
         super().__init__(limits)
         start_variables()
         self.module: Module = Module("user")
-        self.may_redefine = False
         self.knobs: Mapping[str, Any] = {}
-        self.on_form: Callable[[str, Span | None, Value], None] | None = None
+        self.on_form = on_form
         self.analyzer = Analyzer(self)
-        self.find_module = modules
-        self.read_file = read_file
+        self.library = Library(modules, read_file, self._load)
+
+    def load(self, source: Source, *, knobs: Mapping[str, Any] | None = None) -> Module:
+        """Read and evaluate a whole file; Problems with all that is wrong in it."""
+        self.knobs = knobs or {}
+        self.module = module = Module(source.name, source.name)
+        self.library.loading.append(source.name)
+        self._outside(lambda: self._load(source, module))
+        return module
+
+    def _load(self, source: Source, module: Module) -> None:
+        Loading(self, source, module).run()
 
     def evaluate(self, text: str, module: Module | None = None) -> Value:
-        """The value of the last form of a text."""
+        """The values of the last form of a text."""
         target = module or self.module
-
-        def work() -> Value:
-            return self._evaluate(Source("-", text), target)
-
-        return self._outside(work)
+        return self._outside(lambda: self._evaluate(Source("-", text), target))
 
     def _evaluate(self, source: Source, module: Module) -> Value:
         before, self.module = self.module, module
         try:
             reader = Reader(source, module)
-            value: Value = NIL
             forms = list(reader.forms())
-            if reader.diagnostics:
-                raise Problems(reader.diagnostics)
+            errors = [d for d in reader.diagnostics if d.is_error]
+            if errors:
+                raise Problems(errors)
+            value: Value = NIL
             for form in forms:
                 value = self.evaluate_form(form)
             return value
@@ -65,7 +80,7 @@ class Evaluator(Machine):
             self.module = before
 
     def call(self, function: Function, *arguments: Value) -> Value:
-        """A call from outside (tracing): full limits, errors as Problems."""
+        """A call from outside (tracing): full limits, errors as Problems with spans."""
 
         def work() -> Value:
             try:
@@ -75,26 +90,37 @@ class Evaluator(Machine):
 
         return self._outside(work)
 
-    def _outside(self, work: Callable[[], Value]) -> Value:
+    def _outside(self, work: Callable[[], Any]) -> Any:
+        """Run on a deep stack; what leaves is a value, a Problem or Problems."""
         depth = self.depth
         if depth == 0:
             self.reset_limits()
 
-        def guarded() -> Value:
+        def guarded() -> Any:
             try:
                 return work()
+            except (Problem, Problems):
+                raise
             except Exit as leaving:
-                raise AssertionError("an exit left the evaluation") from leaving
+                name = f"{leaving.tag.name!r}"
+                raise problem("E-CONTROL", f"an exit to {name} has no place to go") from None
+            except raising.Poisoned as error:
+                raise problem("E-NAME-FUNCTION", f"the definition of {error} failed") from None
+            except Exception as error:
+                raise raising.internal(error) from error
             finally:
                 self.depth = depth
-                self.depth_limit = self.limits.depth
+                if depth == 0:
+                    self.depth_limit = self.limits.depth
+                    self.handlers = self.restarts = None
+                    self.catchers.clear()
 
         return run_deep(self, guarded)
 
     def evaluate_form(self, form: Value) -> Value:
         """A form's values in the null lexical environment; definitions take effect in order."""
         while form.__class__ is Cons and form.car.__class__ is Symbol:
-            if form.car is core_symbol("PROGN"):
+            if form.car is PROGN:
                 value: Value = NIL
                 rest = form.cdr
                 while rest.__class__ is Cons:
@@ -108,13 +134,46 @@ class Evaluator(Machine):
                 form = self.analyzer.expand(form, expander, global_scope())
             except Problem as error:
                 raise raising.raised(self, error, form) from None
-        return self.run(form)
-
-    def run(self, form: Value) -> Value:
-        """Analyze, compile and run one form."""
         function = FunctionScope(None)
         node = self.analyzer.node(form, Scope(function, {}, {}, {}, {}))
         return node.compile(self)([None] * function.locals)
 
+    def is_defined(self, symbol: Symbol) -> bool:
+        """Whether anything of that name was defined."""
+        cell = self.cells.get(symbol)
+        return (
+            (cell is not None and (cell.function is not None or cell.poisoned))
+            or symbol in self.macros
+            or symbol.value is not UNBOUND
+            or symbol in self.symbol_macros
+            or symbol in self.setf_expanders
+            or symbol in CLASSES
+            or symbol in EXPANDERS
+            or symbol in self.poisoned_variables
+        )
 
-__all__ = ["Diagnostic", "Evaluator", "Limits", "Module", "ModuleText", "chain_of", "span_of", "words"]
+    def define_function(self, module: Module, name: Symbol | str, function: Function) -> Symbol:
+        """Define a global function from Python; a name as text is the module's own."""
+        symbol = module.intern(name.upper()) if isinstance(name, str) else name
+        self.analyzer.check_definable(symbol, "function")
+        self.macros.pop(symbol, None)
+        self.cell(symbol).define(function)
+        return symbol
+
+    def define_variable(self, module: Module, name: Symbol | str, value: Value) -> Symbol:
+        """Define a global special variable from Python."""
+        symbol = module.intern(name.upper()) if isinstance(name, str) else name
+        self.analyzer.check_definable(symbol, "variable")
+        return self.define_variable_value(symbol, value)
+
+    def define_macro(
+        self, module: Module, name: Symbol | str, expander: Callable[[Value, Any], Value]
+    ) -> Symbol:
+        """Define a global macro from Python: (form, environment) -> form."""
+        symbol = module.intern(name.upper()) if isinstance(name, str) else name
+        self.analyzer.check_definable(symbol, "macro")
+        self.macros[symbol] = expander
+        return symbol
+
+
+__all__ = ["Evaluator", "Limits", "Module", "ModuleText", "words"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import problem
-from .analyzer import LAMBDA, Analyzer
+from .analyzer import LAMBDA, SPECIAL_FORMS, Analyzer
 from .binders import analyze_parameters
 from .binding_nodes import Binding, Let
 from .calls import FunctionOf, Store
 from .closures import LambdaNode
 from .declarations import items_of, parse_body
-from .definitions import core_symbol
+from .definitions import BUILTINS, NATIVE_MACROS, TENSOR_NAMES, core_symbol
 from .lambda_lists import parse_lambda_list
 from .macro_functions import Destructure, macro_node, make_macro
 from .machine import Machine
@@ -19,7 +19,7 @@ from .mistakes import call_mistake, no_function_named, shape
 from .nodes import Code, LocalRef, Node
 from .printer import brief
 from .scope import LocalMacro, Scope, Tail, Variable
-from .special_forms import SPECIAL_FORMS, special_form, without_again
+from .special_forms import special_form, without_again
 from .values import NIL, Cons, Symbol, Value
 
 SETF = core_symbol("SETF")
@@ -36,6 +36,13 @@ def is_setf_name(name: Value) -> bool:
     )
 
 
+def is_standard(name: Symbol) -> bool:
+    """Whether a symbol names a function, macro or special form that no file may define."""
+    if name.home != "" or name.name in TENSOR_NAMES or name.name.lower() in TENSOR_NAMES:
+        return False
+    return name.name in BUILTINS or name.name in NATIVE_MACROS or name.name in SPECIAL_FORMS
+
+
 class SetfName(tuple):  # type: ignore[type-arg]
     """Key of a local function named `(setf symbol)`."""
 
@@ -45,6 +52,9 @@ class SetfName(tuple):  # type: ignore[type-arg]
 def function_key(name: Value, where: str) -> Any:
     """What a function name is found by in a scope."""
     if name.__class__ is Symbol and name is not NIL:
+        if where != "function" and is_standard(name):
+            raise problem("E-REDEFINE", f"{where}: {name!r} is a name of the standard",
+                          hint="give your own another name", name=repr(name))  # fmt: skip
         return name
     if is_setf_name(name):
         return SetfName((name.cdr.car,))
@@ -186,6 +196,7 @@ def _macrolet(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node
     for name, item in _definitions(form, "(macrolet ((name (parameter...) form...) ...) form...)"):
         if name.__class__ is not Symbol:
             raise problem("E-FORM-SHAPE", f"macrolet: {brief(name)} is no symbol")
+        function_key(name, "macrolet")
         errors = len(an.errors)
         node = macro_node(an, name, item.cdr.car, item.cdr.cdr, outside)
         if len(an.errors) > errors:

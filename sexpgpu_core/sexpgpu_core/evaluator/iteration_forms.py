@@ -118,9 +118,9 @@ def _repeat(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     if name.special or name in body.declared.special:
         return an.node(_over_special(form, name), scope, tail)
     at = form.cdr.car.cdr
-    value = an.node(at.car, scope, None, at)
     function = scope.function
     block = Block(NIL, function.local(NIL))
+    value = an.node(at.car, scope.with_block(block), None, at)
     variable = function.local(name)
     variable.assigned = kind == "dotimes"
     inner = scope.with_block(block).with_variables({name: variable})

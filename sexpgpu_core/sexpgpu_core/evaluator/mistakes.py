@@ -10,7 +10,7 @@ from ..reader import MadeSpan, element_span
 from ..spans import Span
 from .definitions import BUILTINS, NATIVE_MACROS
 from .printer import brief
-from .standard_names import INSTEAD, STANDARD
+from .unsupported import unsupported as left_out
 from .values import UNBOUND, Cons, Function, Symbol, Value
 
 if TYPE_CHECKING:
@@ -147,14 +147,21 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
     """E-NAME-FUNCTION or, of a standard name, E-UNSUPPORTED."""
     symbol = cell.name
     if symbol.__class__ is not Symbol:
-        return problem("E-NAME-FUNCTION", f"no function is named {brief(symbol)}", name=brief(symbol))
+        place = brief(symbol.cdr)
+        return problem(
+            "E-PLACE",
+            f"{place} is no place: no function is named {brief(symbol)}",
+            hint=f"define it: (defun (setf {place[1:-1]}) (new ...) ...)",
+            name=brief(symbol),
+        )
     name = repr(symbol)
-    if symbol.home == "" and symbol.name in STANDARD:
-        return _unsupported(symbol)
+    instead = left_out(symbol.name)
+    if instead is not None:
+        return _unsupported(symbol, instead)
     if symbol in variables or (symbol.value is not UNBOUND and not symbol.keyword):
         return _variable_called(name, at)
     habit = HABITS.get(symbol.name)
-    near = habit or nearest(name, function_names(m))
+    near = habit or exporter_of(m, symbol.name) or near_name(name, function_names(m))
     edit = replacing(at, name, near) if near and " " not in near else None
     return problem(
         "E-NAME-FUNCTION",
@@ -164,6 +171,19 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
         name=name,
         nearest=near,
     )
+
+
+def near_name(name: str, known: Iterable[str]) -> str | None:
+    """The nearest name; of one or two letters any could be meant, so none is."""
+    return nearest(name, known) if len(name) > 2 else None
+
+
+def exporter_of(m: Machine, name: str) -> str | None:
+    """`prefix:name` if a required module exports an upper-case name."""
+    for prefix, module in m.module.prefixes.items():
+        if name in module.exports:
+            return f"{prefix.lower()}:{name.lower()}"
+    return None
 
 
 def _variable_called(name: str, at: Value) -> Problem:
@@ -186,16 +206,12 @@ def unsupported(m: Machine, cell: Cell, form: Cons, scope: Any) -> Problem:
     return no_function_named(m, cell, form, scope.variables)
 
 
-def _unsupported(symbol: Symbol) -> Problem:
+def _unsupported(symbol: Symbol, instead: str) -> Problem:
     name = repr(symbol)
-    instead = INSTEAD.get(symbol.name)
-    if instead is None:
-        known = [n.lower() for n in BUILTINS if not n.startswith("%")]
-        instead = nearest(name, known)
     return problem(
         "E-UNSUPPORTED",
         f"{name} is a name of Common Lisp that this language leaves out",
-        hint=f"use {instead}" if instead else None,
+        hint=instead,
         name=name,
     )
 
@@ -215,7 +231,7 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
             hint=f"the function itself is #'{name}",
             name=name,
         )
-    near = nearest(name, variable_names(m))
+    near = exporter_of(m, symbol.name) or near_name(name, variable_names(m))
     return problem(
         "E-NAME-UNBOUND",
         f"no variable is named {name}",
@@ -227,8 +243,6 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
 
 def variable_names(m: Machine) -> Iterable[str]:
     """Global variables that have a value."""
-    module = getattr(m, "module", None)
-    if module is not None:
-        for symbol in module.symbols.values():
-            if symbol.value is not UNBOUND:
-                yield symbol.name.lower()
+    for symbol in m.module.symbols.values():
+        if symbol.value is not UNBOUND:
+            yield symbol.name.lower()

@@ -9,6 +9,9 @@ from .definitions import CORE_SYMBOLS
 from .values import NIL, Symbol
 
 
+STANDARD_PREFIXES = ("CL", "COMMON-LISP")
+
+
 class ModuleText(NamedTuple):
     """A module that can be required: the path that diagnostics show, and its text."""
 
@@ -51,6 +54,8 @@ class Module:
     def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
         """`prefix:name`: an exported name of a required module."""
         module = self.prefixes.get(prefix)
+        if module is None and prefix in STANDARD_PREFIXES and name in CORE_SYMBOLS:
+            return CORE_SYMBOLS[name]
         if module is None:
             raise self._no_prefix(prefix, name)
         found = module.exports.get(name)

@@ -59,9 +59,11 @@ def _set(condition: Condition, slot: str, value: Value) -> None:
 
 
 def _type_spec(expected: Any) -> Value:
+    """The type of what was wanted; nil, which nothing is of, where it is told in words."""
     if not isinstance(expected, str):
         return expected
-    return _read(expected)
+    found = _read(expected.removeprefix("a ").removeprefix("an "))
+    return NIL if isinstance(found, String) else found
 
 
 def _read(text: str) -> Value:

@@ -106,15 +106,16 @@ def _setq(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     nodes: list[Node] = []
     rest = form.cdr
     while rest is not NIL:
-        nodes.append(assignment(an, rest.car, rest.cdr, scope, form))
+        nodes.append(assignment(an, rest, scope, form))
         rest = rest.cdr.cdr
     if not nodes:
         return Constant(NIL)
     return progn(nodes, [False] * len(nodes))
 
 
-def assignment(an: Analyzer, name: Value, at: Cons, scope: Scope, form: Cons) -> Node:
-    """The node of `(setq name value)`, `at` holding the value."""
+def assignment(an: Analyzer, pair: Cons, scope: Scope, form: Cons) -> Node:
+    """The node of `(setq name value)`; `pair` holds the name, its cdr the value."""
+    name, at = pair.car, pair.cdr
     symbol = variable_name(name, form)
     found = scope.variables.get(symbol)
     if found.__class__ is SymbolMacro or (found is None and symbol in an.m.symbol_macros):
@@ -126,7 +127,7 @@ def assignment(an: Analyzer, name: Value, at: Cons, scope: Scope, form: Cons) ->
         scope.function.reach(found)
         return LocalSet(found, scope.function, value)
     if found is None and not symbol.special:
-        an.check_assignable(symbol)
+        an.assigned_global(symbol, pair)
     return GlobalSet(symbol, value)
 
 

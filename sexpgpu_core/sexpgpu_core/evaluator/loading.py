@@ -1,0 +1,285 @@
+"""A whole text form by form: what is wrong in one form keeps no other from being looked at.
+
+A definition that failed poisons its name, so that nothing is reported because of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, problem
+from ..reader import Reader, chain_of, element_span, span_of
+from ..spans import Source, Span
+from . import raising
+from .analyzer import Analyzer
+from .closures import wrong_count
+from .definitions import TENSOR_NAMES, core_symbol
+from .exits import Exit
+from .function_forms import is_setf_name
+from .mistakes import no_function_named, unbound_variable
+from .modules import Module
+from .prescan import definitions
+from .requiring import head_name, provide
+from .scope import FunctionScope, Scope, global_scope
+from .values import NIL, UNBOUND, Cons, Symbol, Value
+
+if TYPE_CHECKING:
+    from .evaluator import Evaluator
+
+PROGN = core_symbol("PROGN")
+HEADS = ("require", "provide")
+
+
+class Loading:
+    """The loading of one text into one module."""
+
+    def __init__(self, evaluator: Evaluator, source: Source, module: Module) -> None:
+        self.evaluator = evaluator
+        self.source = source
+        self.module = module
+        self.errors: list[Diagnostic] = []
+        self.stopped = False
+
+    def run(self) -> None:
+        """Load; raises Problems with all that is wrong, in source order."""
+        evaluator = self.evaluator
+        before, analyzer = evaluator.module, evaluator.analyzer
+        evaluator.module, evaluator.analyzer = self.module, Analyzer(evaluator)
+        try:
+            self._prescan()
+            forms = self._read()
+            for form in forms:
+                if not self.stopped:
+                    self._form(form)
+            if not self.stopped:
+                self._check_references()
+                self._check_exports(forms)
+        finally:
+            evaluator.module, evaluator.analyzer = before, analyzer
+        if self.errors:
+            raise Problems(in_order(self.errors))
+
+    def _prescan(self) -> None:
+        for found in definitions(self.source.text):
+            self.module.defined.add(found.name)
+            if found.name.lower() in TENSOR_NAMES or found.name in TENSOR_NAMES:
+                if self.module.symbols.get(found.name) is not None:
+                    continue
+                self.module.own(found.name)
+                name = found.name.lower()
+                self.evaluator.warn(
+                    diagnostic(
+                        "W-SHADOW",
+                        f"{name} is also a builtin on tensors; in this file it is the file's own",
+                        span=Span(self.source, found.start, found.end),
+                        name=name,
+                    )
+                )
+
+    def _read(self) -> list[Value]:
+        """All forms; what is required is loaded on the way, since later names depend on it."""
+        reader = Reader(self.source, self.module)
+        forms = []
+        for form in reader.forms():
+            forms.append(form)
+            if head_name(form) in HEADS and form.car.home == "":
+                try:
+                    self._head(form)
+                except Problem as error:
+                    self.errors.append(raising.at_form(error, form).diagnostic)
+                except Problems as errors:
+                    self.errors += errors.diagnostics
+                    raise Problems(self.errors) from None
+        for found in reader.diagnostics:
+            if found.is_error:
+                self.errors.append(found)
+            else:
+                self.evaluator.warn(found)
+        if self.errors:
+            raise Problems(in_order(self.errors))
+        return forms
+
+    def _head(self, form: Cons) -> None:
+        if head_name(form) == "require":
+            self.evaluator.library.require(form, self.module)
+        else:
+            provide(form, self.module)
+
+    def _form(self, form: Value) -> None:
+        evaluator = self.evaluator
+        head = head_name(form)
+        span = span_of(form)
+        try:
+            if evaluator.on_form is not None:
+                evaluator.on_form(head, span, form)
+            if head not in HEADS:
+                self._evaluate(form)
+        except Exception as error:
+            self._failed(error, form)
+        except Exit as leaving:
+            error = problem("E-CONTROL", f"an exit to {leaving.tag.name!r} has no place to go")
+            self._failed(error, form)
+        evaluator.depth = 0
+        evaluator.depth_limit = evaluator.limits.depth
+        evaluator.handlers = evaluator.restarts = None
+
+    def _evaluate(self, form: Value) -> None:
+        """A top-level form; the forms of a progn are top-level forms of their own."""
+        evaluator = self.evaluator
+        scope = global_scope()
+        while form.__class__ is Cons and form.car.__class__ is Symbol:
+            if form.car is PROGN:
+                rest = form.cdr
+                while rest.__class__ is Cons and not self.stopped:
+                    self._part(rest.car)
+                    rest = rest.cdr
+                return
+            expander = evaluator.macro(form.car)
+            if expander is None:
+                break
+            form = evaluator.analyzer.expand(form, expander, scope)
+        self._run(form)
+
+    def _part(self, form: Value) -> None:
+        try:
+            self._evaluate(form)
+        except Exception as error:
+            self._failed(error, form)
+
+    def _run(self, form: Value) -> None:
+        evaluator = self.evaluator
+        analyzer = evaluator.analyzer
+        before = len(analyzer.errors)
+        self._check_head(form)
+        function = FunctionScope(None)
+        node = analyzer.node(form, Scope(function, {}, {}, {}, {}), None, None)
+        if len(analyzer.errors) > before:
+            self.errors += analyzer.errors[before:]
+            self.poison(form)
+            return
+        node.compile(evaluator)([None] * function.locals)
+
+    def _check_head(self, form: Value) -> None:
+        """A form that starts with no known name is not looked into."""
+        if form.__class__ is Cons and form.car.__class__ is Symbol and form.car.home != "":
+            cell = self.evaluator.cell(form.car)
+            if cell.function is None and not cell.poisoned:
+                raise self._undefined(cell, form)
+
+    def _failed(self, error: BaseException, form: Value) -> None:
+        self.poison(form)
+        if isinstance(error, raising.Poisoned):
+            return
+        if isinstance(error, Problems):
+            self.errors += error.diagnostics
+            return
+        if not isinstance(error, Problem):
+            error = raising.internal(error)
+        span = span_of(form)
+        found = error.locate(span, chain_of(span)).diagnostic
+        self.errors.append(found)
+        self.stopped = found.code == "E-LIMIT-STEPS"
+
+    def poison(self, form: Value) -> None:
+        """What the form would have defined raises nothing more."""
+        if not head_name(form).startswith("def") or form.cdr.__class__ is not Cons:
+            return
+        name = form.cdr.car
+        if is_setf_name(name):
+            self.evaluator.setf_cell(name.cdr.car, name).poisoned = True
+            return
+        if name.__class__ is Cons:
+            name = name.car
+        if name.__class__ is Symbol and name.home != "":
+            cell = self.evaluator.cell(name)
+            cell.poisoned = cell.function is None
+            if name.value is UNBOUND:
+                self.evaluator.poisoned_variables.add(name)
+
+    def _check_references(self) -> None:
+        """Functions and variables that nothing defined, also where no call was made."""
+        evaluator = self.evaluator
+        for cell, given, form in evaluator.analyzer.calls:
+            function = cell.function
+            if cell.poisoned:
+                continue
+            if function is None:
+                error = self._undefined(cell, form)
+            elif given >= 0 and not function.least <= given <= _most(function):
+                error = wrong_count(function, given)
+            else:
+                continue
+            self._note(raising.at_form(error, form).diagnostic)
+        for reference in evaluator.analyzer.references:
+            symbol = reference.symbol
+            if symbol.value is UNBOUND and not symbol.special:
+                if symbol in evaluator.poisoned_variables or symbol in evaluator.symbol_macros:
+                    continue
+                span = element_span(reference.at)
+                error = unbound_variable(evaluator, symbol).locate(span, chain_of(span))
+                self._note(error.diagnostic)
+
+        for symbol, at in evaluator.analyzer.assignments:
+            if not symbol.special and symbol not in evaluator.poisoned_variables:
+                self._note(_not_bound(symbol, at))
+
+    def _undefined(self, cell: object, form: Cons) -> Problem:
+        name = form.car
+        if name.__class__ is Symbol and self.evaluator.macro(name) is not None:
+            return problem(
+                "E-NAME-FUNCTION",
+                f"the macro {name!r} is used before its definition",
+                hint=f"move (defmacro {name!r} ...) above its first use",
+                name=repr(name),
+            )
+        return no_function_named(self.evaluator, cell, form)  # type: ignore[arg-type]
+
+    def _note(self, found: Diagnostic) -> None:
+        """Keep an error, unless its place has one of that code."""
+        if not any(e.code == found.code and e.span == found.span for e in self.errors):
+            self.errors.append(found)
+
+    def _check_exports(self, forms: list[Value]) -> None:
+        evaluator = self.evaluator
+        for form in forms:
+            if head_name(form) != "provide":
+                continue
+            rest = form.cdr
+            while rest is not NIL:
+                symbol = self.module.exports[rest.car.name]
+                if not evaluator.is_defined(symbol) and symbol.name not in self.module.defined:
+                    self._note(self._not_provided(symbol, rest))
+                rest = rest.cdr
+
+    def _not_provided(self, symbol: Symbol, at: Cons) -> Diagnostic:
+        return diagnostic(
+            "E-PROVIDE",
+            f"{symbol!r} is provided but nothing defines it",
+            span=element_span(at),
+            name=repr(symbol),
+        )
+
+
+def _not_bound(symbol: Symbol, at: Cons) -> Diagnostic:
+    span = element_span(at)
+    return diagnostic(
+        "E-NAME-UNBOUND",
+        f"nothing binds the variable {symbol!r} that is assigned here",
+        span=span,
+        expansion=chain_of(span),
+        hint=f"bind it with let, or write (defparameter {symbol!r} ...) before",
+        name=repr(symbol),
+    )
+
+
+def _most(function: object) -> float:
+    most = getattr(function, "most", None)
+    return most if most is not None else float("inf")
+
+
+def in_order(errors: list[Diagnostic]) -> list[Diagnostic]:
+    """By place; what has none comes last."""
+    return sorted(errors, key=lambda d: (d.span is None, d.span.start if d.span else 0))
+
+
+__all__ = ["Loading", "in_order"]

@@ -1,0 +1,36 @@
+"""What a text will define, seen before it is read: so that it may take a tensor builtin's name."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+DEFINITION = re.compile(
+    r"^\((defun|defmacro|defmodel|defstruct|defparameter|defvar|defconstant|defschedule|"
+    r"defoptimizer|defknob|deftype|define-condition|define-modify-macro|defsetf)"
+    r"\s+\(?\s*([^\s()\"'`,;|]+)",
+    re.MULTILINE | re.IGNORECASE,
+)
+RUN = re.compile(r"^\(defrun[\s)]", re.MULTILINE | re.IGNORECASE)
+
+
+class Definition(NamedTuple):
+    """A name defined at top level, upper case, and where it stands."""
+
+    name: str
+    start: int
+    end: int
+
+
+def definitions(text: str) -> list[Definition]:
+    """Top-level definitions of a text, by the look of its lines."""
+    found = []
+    for match in DEFINITION.finditer(text):
+        if match[2].lower() != "setf":
+            found.append(Definition(match[2].upper(), match.start(2), match.end(2)))
+    return found
+
+
+def is_run_file(text: str) -> bool:
+    """Whether a text holds a defrun."""
+    return RUN.search(text) is not None
