@@ -9,55 +9,15 @@ from sexpgpu_core.hookspecs import hookimpl
 
 SEXPGPU_API = 1
 
-EXPORTS = tuple(
-    [
-        "linear",
-        "bilinear",
-        "embedding",
-        "position-embedding",
-        "sinusoidal-positions",
-        "mlp",
-        "gated-mlp",
-        "layers",
-        "highway",
-        "layer-norm",
-        "rms-norm",
-        "group-norm",
-        "instance-norm",
-        "batch-norm",
-        "layer-scale",
-        "drop-path",
-        "attention",
-        "cross-attention",
-        "transformer-block",
-        "transformer",
-        "patch-embedding",
-        "pool",
-        "conv",
-        "conv-transpose",
-        "depthwise-conv",
-        "separable-conv",
-        "residual-block",
-        "global-pool",
-        "cross-entropy",
-        "binary-cross-entropy",
-        "mse",
-        "mae",
-        "huber",
-        "kl-divergence",
-        "gaussian-kl",
-        "hinge",
-        "cosine-loss",
-        "accuracy",
-        "top-k-accuracy",
-        "perplexity",
-        "bits-per-byte",
-        "f1",
-        "precision",
-        "recall",
-        "psnr",
-    ]
-)
+EXPORTS = (
+    "linear", "bilinear", "embedding", "position-embedding", "sinusoidal-positions", "mlp",
+    "gated-mlp", "layers", "highway", "layer-norm", "rms-norm", "group-norm", "instance-norm",
+    "batch-norm", "layer-scale", "drop-path", "attention", "cross-attention", "transformer-block",
+    "transformer", "patch-embedding", "pool", "conv", "conv-transpose", "depthwise-conv",
+    "separable-conv", "residual-block", "global-pool", "cross-entropy", "binary-cross-entropy",
+    "mse", "mae", "huber", "kl-divergence", "gaussian-kl", "hinge", "cosine-loss", "accuracy",
+    "top-k-accuracy", "perplexity", "bits-per-byte", "f1", "precision", "recall", "psnr",
+)  # fmt: skip
 
 
 @hookimpl

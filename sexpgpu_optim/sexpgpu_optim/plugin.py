@@ -9,30 +9,11 @@ from sexpgpu_core.hookspecs import hookimpl
 
 SEXPGPU_API = 1
 
-EXPORTS = tuple(
-    [
-        "sgd",
-        "adam",
-        "adamw",
-        "nadam",
-        "adamax",
-        "adagrad",
-        "rmsprop",
-        "lion",
-        "constant",
-        "warmup-cosine",
-        "warmup-linear",
-        "warmup-stable-decay",
-        "inverse-sqrt",
-        "exponential",
-        "step-decay",
-        "polynomial",
-        "one-cycle",
-        "cosine-restarts",
-        "ramp",
-        "centralize",
-    ]
-)
+EXPORTS = (
+    "sgd", "adam", "adamw", "nadam", "adamax", "adagrad", "rmsprop", "lion", "constant",
+    "warmup-cosine", "warmup-linear", "warmup-stable-decay", "inverse-sqrt", "exponential",
+    "step-decay", "polynomial", "one-cycle", "cosine-restarts", "ramp", "centralize",
+)  # fmt: skip
 
 
 @hookimpl

@@ -16,7 +16,8 @@ PLACES = {
     "stage-progress": "POGC", "epoch": "POEGC", "epoch-progress": "POEGC", "examples": "POEGC",
     "metric": "C",
 }  # fmt: skip
-"""Key -> places: P prepare, O objective, E evaluate, G optimizer, C curriculum, U output, L counter."""
+"""Key -> places: P prepare, O objective, E evaluate, G optimizer, C curriculum, U output,
+L counter."""
 
 STEP_SCALARS = frozenset(
     [
@@ -99,7 +100,7 @@ class Context(NamedTuple):
 
 
 def lisp_value(value: Any) -> Value:
-    """A Python value as Lisp has it: None is nil, text with a colon a keyword, other text a string."""
+    """A Python value as Lisp has it: None is nil, ":text" a keyword, other text a string."""
     if value is None:
         return NIL
     if isinstance(value, str):

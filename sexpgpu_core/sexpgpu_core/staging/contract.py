@@ -1,4 +1,4 @@
-"""The contract functions of a file: which there are, in which order they stand, what they ask for."""
+"""The contract names of a file: which there are, in which order, what they ask for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FUNCTIONS = ("prepare", "objective", "evaluate", "optimizer", "curriculum")
 SMALLEST = {
     "defloader": "(defloader text (source (python-stdlib)) (windows 65) (stage :train) (batch 12))",
     "defmodel": "(defmodel net (x) (defparam w ((dim x -1) 10)) (matmul x w))",
-    "objective": '(defun objective (&key x label) (metric "loss" (mean (cross-entropy (net x) label))))',
+    "objective": "(defun objective (&key x label) (mean (cross-entropy (net x) label)))",
     "optimizer": "(defun optimizer () (groups (group :rest (optim:adamw :lr 1e-3))))",
     "defrun": "(defrun :steps 1000)",
 }

@@ -1,4 +1,4 @@
-"""A run file to its frozen declarations: evaluates the whole file and says all that is wrong with it."""
+"""A run file to its frozen declarations: all of it is evaluated, all that is wrong is said."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _define_state_setter(evaluator: Evaluator) -> None:
     evaluator.setf_cell(state, name).define(function)
 
 
-# Checks --------------------------------------------------------------------------------------------
+# Checks
 
 
 def _checks(
@@ -259,7 +259,7 @@ def _warnings(
             )
 
 
-# Freezing ------------------------------------------------------------------------------------------
+# Freezing
 
 
 def _function(evaluator: Evaluator, name: str) -> Function | None:

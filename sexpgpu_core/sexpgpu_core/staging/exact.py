@@ -29,7 +29,7 @@ def default_dtype(value: Any) -> str:
 
 
 def round_to(value: Any, dtype: str) -> int | float:
-    """The element of `dtype` nearest to a Lisp number; E-DTYPE-RANGE, E-DTYPE-WEAK, bool refused."""
+    """The element of `dtype` nearest to a Lisp number; E-DTYPE-RANGE, E-DTYPE-WEAK."""
     if dtype == "bool":
         raise problem(
             "E-DTYPE-ARGUMENT",

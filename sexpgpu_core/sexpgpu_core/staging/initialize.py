@@ -1,4 +1,4 @@
-"""Initial values of parameters: a pure function of (seed, path, initializer, shape), f32 on the CPU (45.14).
+"""Initial values of parameters: a pure function of (seed, path, initializer, shape) (45.14).
 
 Domain `init`, site = path, row 0: adding a layer does not change the others' values.
 """
@@ -112,7 +112,9 @@ _define_scaled("glorot", "uniform, variance 2 / (fan-in + fan-out) (Glorot, Beng
 
 @tensor_builtin("orthogonal", "(&key (gain 1) (batch-axes 0))")
 def orthogonal(*, gain: Value = 1, batch_axes: Value = 0) -> Initializer:
-    """Initializer: QR of normals, the sign of R's diagonal positive (Saxe et al. 2014). (orthogonal)"""
+    """Initializer: QR of normals, the sign of R's diagonal positive (Saxe et al. 2014).
+
+    (orthogonal)"""
     axes = integer("orthogonal", "batch-axes", batch_axes)
     return Initializer("orthogonal", (real("orthogonal", "gain", gain),), "in", axes)
 

@@ -1,4 +1,4 @@
-"""Metrics cut at their last batch reduction: pairs (sum, weight) that add over blocks and batches (45.5).
+"""Metrics cut at their last batch reduction: pairs (sum, weight) that add over batches (45.5).
 
 A scalar is read backwards from its node: a mean, a weighted mean, a sum, affine combinations of
 means, a ratio of sums, functions of one of these; what is none of them is averaged over batches.

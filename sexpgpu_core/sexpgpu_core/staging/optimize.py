@@ -1,4 +1,4 @@
-"""The optimizer of a stage: parameters to groups, and one update graph a (group, shape, dtype) (R44)."""
+"""The optimizer of a stage: groups, and an update graph a (group, shape, dtype) (R44)."""
 
 from __future__ import annotations
 

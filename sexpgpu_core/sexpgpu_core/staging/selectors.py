@@ -20,7 +20,7 @@ COMPARISONS: dict[str, Callable[[int, int], bool]] = {
 
 
 class Selector(NamedTuple):
-    """All tests must hold. A test is (what, argument): path, rank, dtype, size, stage, where, and, or, not."""
+    """All tests must hold. A test is (what, argument); what is a keyword of `select`."""
 
     tests: tuple[tuple[str, Any], ...]
 

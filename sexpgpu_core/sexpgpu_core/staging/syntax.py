@@ -88,7 +88,7 @@ class Slot:
         return None if self.value is NIL else read(self)
 
     def python(self) -> Any:
-        """As `experiment.declarations` keeps it: str, ":keyword", tuples, numbers, True and None."""
+        """As `declarations` keeps it: str, ":keyword", tuples, numbers, True and None."""
         return python_value(self.value)
 
 
@@ -112,7 +112,7 @@ def python_value(value: Value) -> Any:
 
 
 class Declaration:
-    """One form taken apart. `finish` is called with the slots filled and returns the form's value."""
+    """One form taken apart. `finish` is called with the slots filled: the form's value."""
 
     __slots__ = ("finish", "head", "slots", "span")
 
@@ -170,7 +170,7 @@ def tails(value: Value) -> list[Cons]:
 
 
 def literal(declaration: Declaration, tail: Cons, what: str) -> list[Cons]:
-    """Tails of a list that is syntax; a quote or (list ...) there is E-OPTION-VALUE with an edit."""
+    """Tails of a list that is syntax; a quote or (list ...) there is E-OPTION-VALUE."""
     form = tail.car
     if form is NIL:
         return []

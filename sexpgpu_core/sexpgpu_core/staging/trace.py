@@ -87,7 +87,7 @@ def trace_optimizer(
     microbatches: int = 1,
     world: int = 1,
 ) -> Optimization:
-    """What `optimizer` says for a traced stage: groups, options, and the update of each parameter."""
+    """What `optimizer` says for a traced stage: groups, options, an update a parameter."""
     facts = _facts(
         experiment, evaluator, traced.loader, traced.stage, traced.rows, steps, microbatches, world
     )

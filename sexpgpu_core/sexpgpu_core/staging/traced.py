@@ -15,7 +15,7 @@ from ..spans import Span
 
 
 class Parameter(NamedTuple):
-    """A parameter of the file. `init` is an `initialize.Initializer`; `path` as gpt/h/3/mlp/up/w."""
+    """A parameter. `init` is an `initialize.Initializer`; `path` as gpt/h/3/mlp/up/w."""
 
     path: str
     type: Type

@@ -1,4 +1,4 @@
-"""One trace: the graph being built, its scopes, parameters, states, metrics, and what calls may ask."""
+"""One trace: the graph being built, its scopes, parameters, states and metrics."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def value_of(form: str, fields: Mapping[str, Type] = FIELDS) -> Type:
     found = traced(
         whole(
             model=f"(defmodel net (x) {form})\n",
-            objective='(defun objective (&key image label) (metric "it" (net image)) (mean image))\n',
+            objective='(defun objective (&key image) (metric "it" (net image)) (mean image))\n',
         ),
         fields=fields,
     )

@@ -168,7 +168,8 @@ def test_an_objective_with_a_shape_asks_for_a_reduction() -> None:
 
 def test_a_parameter_in_prepare_stands_outside_its_place() -> None:
     text = whole(
-        prepare="(defun prepare (&key image label) (batch :image (nn:linear image 64) :label label))\n"
+        prepare="(defun prepare (&key image label)"
+        " (batch :image (nn:linear image 64) :label label))\n"
     )
     assert only(text).code == "E-STAGE-OUTSIDE"
 
@@ -191,7 +192,8 @@ def test_a_parameter_in_no_group_is_named() -> None:
 
 def test_a_selector_that_matches_nothing_is_told() -> None:
     text = whole(
-        optimizer='(defun optimizer () (groups (group (select :path "**/nothing") (optim:sgd)) (group :rest (optim:sgd))))\n'
+        optimizer='(defun optimizer () (groups (group (select :path "**/nothing") (optim:sgd))'
+        " (group :rest (optim:sgd))))\n"
     )
     assert only(text).code == "E-GROUP-EMPTY"
     assert (
@@ -220,7 +222,7 @@ def test_two_loaders_of_one_name_are_told() -> None:
 
 def test_metrics_of_one_name_are_told() -> None:
     text = whole(
-        objective='(defun objective (&key image label) (metric "a" (mean image)) (metric "a" (nn:cross-entropy (net image) label)))\n'
+        objective='(defun objective (&key image) (metric "a" (mean image)) (metric "a" (mean (net image))))\n'
     )
     assert only(text).code == "E-METRIC"
 

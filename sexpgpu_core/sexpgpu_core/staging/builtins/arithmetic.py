@@ -1,4 +1,4 @@
-"""`+ - * / min max expt floor mod ...` on tensors and step scalars; numbers stay Lisp's among themselves."""
+"""`+ - * / min max expt floor mod` on tensors and step scalars; numbers stay Lisp's."""
 
 from __future__ import annotations
 
@@ -172,7 +172,9 @@ def _whole_power(x: Value, power: int) -> Value:
 
 @tensor_builtin("clip", "(x low high)")
 def clip(x: Value, low: Value, high: Value) -> Value:
-    """x limited to [low, high]; nil is open. N, operands broadcast; gradient 0 outside. (clip x 0 1)"""
+    """x limited to [low, high]; nil is open. N, operands broadcast; gradient 0 outside.
+
+    (clip x 0 1)"""
     if low is NIL or high is NIL:
         x = x if low is NIL else maximum(x, low)
         return x if high is NIL else minimum(x, high)

@@ -62,7 +62,9 @@ def losses(*arguments: Value) -> Named:
 
 @tensor_builtin("batch-rows", "()")
 def batch_rows() -> int:
-    """b, the rows of the batch that this trace sees; where there is no operand (R47). (batch-rows)"""
+    """b, the rows of the batch that this trace sees; where there is no operand (R47).
+
+    (batch-rows)"""
     t = tracer("batch-rows")
     if t.rows is None:
         raise problem("E-STAGE-OUTSIDE", "batch-rows: there is no batch here")

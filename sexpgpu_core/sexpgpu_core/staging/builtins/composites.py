@@ -24,7 +24,8 @@ ERROR = keyword("ERROR")
 
 @tensor_builtin("softmax", "(x &key (axis -1) mask (scale 1))")
 def softmax(x: Value, *, axis: Value = -1, mask: Value = NIL, scale: Value = 1) -> Tensor:
-    """exp(scale x) over its sum along an axis; mask bool, true takes part, a row without any is 0. F.
+    """exp(scale x) over its sum along an axis; mask bool, true takes part, a row without any is 0.
+    F.
 
     (softmax scores :mask (causal-mask n))"""
     return _softmax("softmax", x, axis, mask, scale)
@@ -70,7 +71,9 @@ def rms_norm(x: Value, *, weight: Value = NIL, axis: Value = -1, eps: Value = 1e
 def layer_norm(
     x: Value, *, weight: Value = NIL, bias: Value = NIL, axis: Value = -1, eps: Value = 1e-5
 ) -> Tensor:
-    """(x - mean) / sqrt(variance + eps), times weight, plus bias. F. (layer-norm x :weight w :bias b)"""
+    """(x - mean) / sqrt(variance + eps), times weight, plus bias. F.
+
+    (layer-norm x :weight w :bias b)"""
     return _norm("layer-norm", x, (weight, bias), axis, eps)
 
 
@@ -78,7 +81,9 @@ def layer_norm(
 def group_norm(
     x: Value, groups: Value, *, weight: Value = NIL, bias: Value = NIL, eps: Value = 1e-5
 ) -> Tensor:
-    """Layer norm over places and channels of a group, per example; channels last. F. (group-norm x 8)"""
+    """Layer norm over places and channels of a group, per example; channels last. F.
+
+    (group-norm x 8)"""
     given = [p for p in (weight, bias) if p is not NIL]
     t, (node, *weights) = operands("group-norm", (x, *given))
     if weight is NIL and bias is not NIL:
@@ -228,7 +233,8 @@ def rope(
 
 @tensor_builtin(
     "cross-entropy",
-    "(logits labels &key (axis -1) (smoothing 0) ignore-index (z-loss 0) class-weights (out :error))",
+    "(logits labels &key (axis -1) (smoothing 0) ignore-index (z-loss 0) class-weights "
+    "(out :error))",
 )
 def cross_entropy(
     logits: Value,

@@ -106,7 +106,9 @@ def conv_transpose(
     dilation: Value = 1,
     groups: Value = 1,
 ) -> Tensor:
-    """The gradient of `conv` as an operation; w (k... i o/groups). F. (conv-transpose x w :stride 2)"""
+    """The gradient of `conv` as an operation; w (k... i o/groups). F.
+
+    (conv-transpose x w :stride 2)"""
     t, (node, kernel) = operands("conv-transpose", (x, w))
     spatial = _spatial("conv-transpose", node, kernel, x)
     strides = _each("conv-transpose", "stride", stride, spatial)

@@ -99,7 +99,9 @@ _define_scatter("scatter-set", "y written to x at index; at equal ones the last 
 
 @tensor_builtin("one-hot", "(i n &key (axis -1) dtype)")
 def one_hot(i: Value, n: Value, *, axis: Value = -1, dtype: Value = NIL) -> Tensor:
-    """True at the index, on a new axis of n; out of range is all false. I to A. (one-hot label 10)"""
+    """True at the index, on a new axis of n; out of range is all false. I to A.
+
+    (one-hot label 10)"""
     t = tracer("one-hot")
     node = index_node("one-hot", i, t)
     place = axis_of("one-hot", axis, len(node.shape) + 1)
@@ -110,7 +112,9 @@ def one_hot(i: Value, n: Value, *, axis: Value = -1, dtype: Value = NIL) -> Tens
 
 @tensor_builtin("sort", "(x &key (axis -1) descending)")
 def sort(x: Value, *, axis: Value = -1, descending: Value = NIL) -> Tensor:
-    """x in order along an axis; stable, NaN last. Of a sequence it is the standard's. N. (sort x)"""
+    """x in order along an axis; stable, NaN last. Of a sequence it is the standard's. N.
+
+    (sort x)"""
     return _ordered("sort", x, axis, descending)
 
 
@@ -129,7 +133,9 @@ def _ordered(name: str, x: Value, axis: Value, descending: Value) -> Tensor:
 
 @tensor_builtin("top-k", "(x k &key (axis -1) smallest)")
 def top_k(x: Value, k: Value, *, axis: Value = -1, smallest: Value = NIL) -> Value:
-    """Two values: the k greatest along an axis, in order, and their indices (i32). N. (top-k x 5)"""
+    """Two values: the k greatest along an axis, in order, and their indices (i32). N.
+
+    (top-k x 5)"""
     t = tracer("top-k")
     node = node_of("top-k", x, t)
     place = axis_of("top-k", axis, len(node.shape))
@@ -142,14 +148,18 @@ def top_k(x: Value, k: Value, *, axis: Value = -1, smallest: Value = NIL) -> Val
 
 @tensor_builtin("searchsorted", "(sorted x &key right)")
 def searchsorted(sorted_: Value, x: Value, *, right: Value = NIL) -> Tensor:
-    """Where each element of x would stand in sorted, an axis in ascending order. N, i32. (searchsorted s x)"""
+    """Where each element of x would stand in sorted, an axis in ascending order. N, i32.
+
+    (searchsorted s x)"""
     t, (line, node) = operands("searchsorted", (sorted_, x))
     return t.tensor(t.builder("searchsorted", line, node, right=flag(right)))
 
 
 @tensor_builtin("bucketize", "(x edges &key right)")
 def bucketize(x: Value, edges: Value, *, right: Value = NIL) -> Tensor:
-    """The bucket of each element between ascending edges, a list or (n). N, i32. (bucketize x '(0 1))"""
+    """The bucket of each element between ascending edges, a list or (n). N, i32.
+
+    (bucketize x '(0 1))"""
     if edges.__class__ is Cons:
         dtype = keyword(x.dtype.upper()) if is_tensor(x) else NIL
         edges = tensor(edges, dtype=dtype)
@@ -167,7 +177,9 @@ def segment_sum(x: Value, segments: Value, n: Value, *, out: Value = ERROR) -> T
 
 @tensor_builtin("segment-mean", "(x segments n &key (out :error))")
 def segment_mean(x: Value, segments: Value, n: Value, *, out: Value = ERROR) -> Tensor:
-    """Means of the rows of x with one segment number; an empty one is 0. F. (segment-mean x ids 10)"""
+    """Means of the rows of x with one segment number; an empty one is 0. F.
+
+    (segment-mean x ids 10)"""
     t = tracer("segment-mean")
     total = t.node(segment_sum(x, segments, n, out=out))
     b, at = t.builder, index_node("segment-mean", segments, t)

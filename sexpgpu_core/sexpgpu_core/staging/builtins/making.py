@@ -31,7 +31,8 @@ def splat(t: Tracer, value: Any, dtype: str, shape: tuple[int, ...]) -> Node:
 
 @tensor_builtin("tensor", "(datum &key dtype)")
 def tensor(datum: Value, *, dtype: Value = NIL) -> Handle:
-    """Constant data as a tensor: a number, nested list or Lisp array; f32, or i32 if all are integers.
+    """Constant data as a tensor: a number, nested list or Lisp array; f32, or i32 if all are
+    integers.
 
     It may stand in `defparameter`. (tensor '((1 2) (3 4)) :dtype :f32)"""
     shape, values = _flatten(datum)
@@ -129,7 +130,9 @@ def iota(n: Value, *, start: Value = 0, step: Value = 1, dtype: Value = I32) -> 
 def linspace(
     start: Value, stop: Value, n: Value, *, endpoint: Value = True, dtype: Value = F32
 ) -> Tensor:
-    """n equally spaced numbers from start to stop, stop among them or not. F, (n). (linspace 0 1 5)"""
+    """n equally spaced numbers from start to stop, stop among them or not. F, (n).
+
+    (linspace 0 1 5)"""
     from ...evaluator.definitions import BUILTINS
 
     count = integer("linspace", "n", n)

@@ -37,7 +37,9 @@ def _operands(name: str, x: Value, rest: tuple[Value, ...]) -> tuple[Tracer, lis
 
 @tensor_builtin("concat", "(x &rest y &key (axis 0))")
 def concat(x: Value, *y: Value, axis: Value = 0) -> Tensor:
-    """Operands one after another on an axis; a list as the only operand also. A. (concat x y :axis -1)"""
+    """Operands one after another on an axis; a list as the only operand also. A.
+
+    (concat x y :axis -1)"""
     t, nodes = _operands("concat", x, y)
     return t.tensor(_joined(t, nodes, axis_of("concat", axis, len(nodes[0].shape))))
 
@@ -102,7 +104,8 @@ def slice_(
 ) -> Tensor:
     """A part of an axis, or of several given as lists; negative bounds count from the end.
 
-    `:start` a scalar integer tensor with `:size`: clamped so that it fits. A. (slice x :axis 1 :end -1)"""
+    `:start` a scalar integer tensor with `:size`: clamped so that it fits. A.
+    (slice x :axis 1 :end -1)"""
     t = tracer("slice")
     node = node_of("slice", x, t)
     if is_tensor(start):

@@ -110,7 +110,9 @@ def random_uniform(
     low: Value = 0,
     high: Value = 1,
 ) -> Value:
-    """Uniform in [low, high); with `:like x` shape is nil. F, gradient 0. (random-uniform nil :like x)"""
+    """Uniform in [low, high); with `:like x` shape is nil. F, gradient 0.
+
+    (random-uniform nil :like x)"""
     from .arithmetic import pair
 
     t = tracer("random-uniform")
@@ -155,7 +157,9 @@ def random_bernoulli(
     name: Value = NIL,
     dtype: Value = BOOL,
 ) -> Tensor:
-    """True with probability p, a number or tensor. bool, gradient 0. (random-bernoulli nil 0.5 :like x)"""
+    """True with probability p, a number or tensor. bool, gradient 0.
+
+    (random-bernoulli nil 0.5 :like x)"""
     t = tracer("random-bernoulli")
     found_shape, axis, _ = _place(t, "random-bernoulli", shape, like, batch)
     site, b = t.site("random-bernoulli", name_text(name)), t.builder
@@ -177,7 +181,9 @@ def random_int(
     name: Value = NIL,
     dtype: Value = I32,
 ) -> Tensor:
-    """A whole number in [low, high), at most 2^24 of them. I, gradient 0. (random-int '(8) 0 10 :batch 0)"""
+    """A whole number in [low, high), at most 2^24 of them. I, gradient 0.
+
+    (random-int '(8) 0 10 :batch 0)"""
     t = tracer("random-int")
     place = _place(t, "random-int", shape, like, batch)
     first, last = integer("random-int", "low", low), integer("random-int", "high", high)
@@ -194,7 +200,9 @@ def random_int(
 
 @tensor_builtin("dropout", "(x rate &key name)")
 def dropout(x: Value, rate: Value, *, name: Value = NIL) -> Value:
-    """x with a share of elements 0 and the others scaled by 1/(1 - rate); identity in :eval. F. (dropout x 0.1)"""
+    """x with a share of elements 0 and the others scaled by 1/(1 - rate); identity in :eval. F.
+
+    (dropout x 0.1)"""
     t = tracer("dropout")
     node = node_of("dropout", x, t)
     share = real("dropout", "rate", rate)

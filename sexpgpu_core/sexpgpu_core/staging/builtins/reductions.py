@@ -162,7 +162,9 @@ _define_index("argmin", "least")
 
 @tensor_builtin("variance", "(x &key axis keep (correction 0))")
 def variance(x: Value, *, axis: Value = NIL, keep: Value = NIL, correction: Value = 0) -> Tensor:
-    """The mean squared distance from the mean; divided by n - correction. F. (variance x :axis 0)"""
+    """The mean squared distance from the mean; divided by n - correction. F.
+
+    (variance x :axis 0)"""
     t = tracer("variance")
     node = node_of("variance", x, t)
     _floats("variance", node, x)

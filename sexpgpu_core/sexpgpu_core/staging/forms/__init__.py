@@ -1,4 +1,4 @@
-"""The forms of run files, as macros over `%declare` and functions. Importing this defines them all."""
+"""The forms of run files, as macros over `%declare` and functions. Importing defines them."""
 
 from . import contexts, knobs, loaders, metrics, models, optimizers, outputs, runs, states
 

@@ -1,4 +1,4 @@
-"""`(ctx key)`, `(loader-info loader key)`, and the macros that change a setting over their forms."""
+"""`(ctx key)`, `(loader-info loader key)`, and macros that change a setting over forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ..table import tensor_builtin
 
 @tensor_builtin("ctx", "(key &rest more)")
 def ctx(key: Value, *more: Value) -> Value:
-    """What a place knows of the run (contracts/ctx.md): numbers, texts and step scalars. (ctx :step)"""
+    """What a place knows of the run (contracts/ctx.md): numbers, texts and step scalars.
+
+    (ctx :step)"""
     if key.__class__ is not Symbol or not key.keyword:
         raise problem("E-CTX-KEY", f"ctx takes a keyword, not {describe(key)}", hint="(ctx :step)")
     at = host()

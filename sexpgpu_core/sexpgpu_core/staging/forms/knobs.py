@@ -275,7 +275,7 @@ SWEEP_OPTIONS = ("grid", "zip", "random", "n", "where", "seeds", "over", "varian
 
 @native_macro("defsweep")
 def defsweep(form: Cons, environment: Value) -> Value:
-    """(defsweep name [doc] &key grid zip random n where seeds over variant rank): a set of points."""
+    """(defsweep name [doc] &key grid zip random n where seeds over variant rank): points."""
     d = Declaration(form)
     name = d.name(form.cdr, "the name of the sweep").name.lower()
     doc, rest = take_doc(form.cdr.cdr)

@@ -350,7 +350,7 @@ def _made_windows(slots: Mapping[str, Slot]) -> Windows:
     )
 
 
-# Sources -------------------------------------------------------------------------------------------
+# Sources
 
 
 class ReadSource:

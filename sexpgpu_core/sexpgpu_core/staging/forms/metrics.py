@@ -81,7 +81,9 @@ def _by_index(row: Reported, by: Value, names: Value) -> None:
 
 @tensor_builtin("diagnostic", "(name x &key (reduce :mean))")
 def diagnostic(name: Value, x: Value, *, reduce: Value = None) -> Value:
-    """A number that is computed only where it is selected; adds no node otherwise. (diagnostic "gate" g)"""
+    """A number that is computed only where it is selected; adds no node otherwise.
+
+    (diagnostic "gate" g)"""
     tracer("diagnostic")
     if not isinstance(name, String):
         raise problem("E-METRIC", f"the name of a diagnostic is a string, not {describe(name)}")
@@ -95,7 +97,7 @@ def diagnostic(name: Value, x: Value, *, reduce: Value = None) -> Value:
 
 @native_macro("defdiagnostic")
 def defdiagnostic(form: Cons, environment: Value) -> Value:
-    """(defdiagnostic name (&key param grad ...) [doc] (:for SELECTOR) form...): kept as declared."""
+    """(defdiagnostic name (&key param grad ...) [doc] (:for SELECTOR) form...): kept."""
     d = Declaration(form)
     parts = tails(form.cdr)
     name = d.name(form.cdr, "the name of the diagnostic").name.lower()

@@ -1,4 +1,4 @@
-"""defmodel, defparam, with-scope, path, instance: functions whose calls open scopes of parameters."""
+"""defmodel, defparam, with-scope, path, instance: calls that open scopes of parameters."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def call_with_scope(name: Value, body: Function) -> Value:
         return body.call()
 
 
-# Parameters ----------------------------------------------------------------------------------------
+# Parameters
 
 
 def shape_slots(d: Declaration, tail: Cons) -> Any:

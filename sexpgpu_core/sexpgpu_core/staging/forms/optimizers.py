@@ -64,12 +64,12 @@ class GroupsValue(NamedTuple):
     ema_state: bool
 
 
-# Optimizers ----------------------------------------------------------------------------------------
+# Optimizers
 
 
 @native_macro("defoptimizer")
 def defoptimizer(form: Cons, environment: Value) -> Value:
-    """(defoptimizer name (&key ...) [doc] (defstate ...)* (optimizer-update (param grad) form...))"""
+    """(defoptimizer name (&key ..) [doc] (defstate ..)* (optimizer-update (param grad) form..))"""
     d = Declaration(form)
     parts = tails(form.cdr)
     if len(parts) < 3:
@@ -148,7 +148,7 @@ def make_optimizer(name: String, hyper: Value, body: Function) -> Optimizer:
 
 @native_macro("defschedule")
 def defschedule(form: Cons, environment: Value) -> Value:
-    """(defschedule name lambda-list [doc] form...): a function whose value is a step scalar (R17)."""
+    """(defschedule name lambda-list [doc] form...): its value is a step scalar (R17)."""
     d = Declaration(form)
     parts = tails(form.cdr)
     if len(parts) < 3:
@@ -173,12 +173,12 @@ def schedule(name: String, value: Value) -> Value:
     )
 
 
-# Selectors -----------------------------------------------------------------------------------------
+# Selectors
 
 
 @native_macro("select")
 def select(form: Cons, environment: Value) -> Value:
-    """(select :path glob :rank test :dtype d :size test :stage s :where f :and (..) :or (..) :not (..))"""
+    """(select &key path rank dtype size stage where and or not): a selector; all must hold."""
     d = Declaration(form)
     read = _spec(d, form.cdr)
     d.finish = lambda: _made(read)
@@ -231,7 +231,7 @@ def _argument(key: str, value: Any) -> Any:
     return str(value.python()).lstrip(":")
 
 
-# Groups --------------------------------------------------------------------------------------------
+# Groups
 
 
 @tensor_builtin("group", "(selector optimizer &key loss every offset optional dtype)")
@@ -245,7 +245,9 @@ def group(
     optional: Value = NIL,
     dtype: Value = NIL,
 ) -> GroupValue:
-    """Who updates what a selector picks: an optimizer value, or :frozen. (group :rest (optim:adamw))"""
+    """Who updates what a selector picks: an optimizer value, or :frozen.
+
+    (group :rest (optim:adamw))"""
     from ..arguments import dtype as dtype_of
     from ..promote import integer
 
