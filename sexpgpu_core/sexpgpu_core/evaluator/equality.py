@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .numeric import compare, fraction, is_number
+from .spending import WALK_LIMIT, endless
 from .values import Array, Character, Cons, Ratio, String, Symbol, Value, Vector
 
 STRUCTURES: dict[type, Callable[[Any], list[Value]]] = {}
@@ -37,6 +38,7 @@ def active(vector: Vector) -> list[Any]:
 def equal(a: Value, b: Value) -> bool:
     """eql atoms, and strings, bit vectors and lists of equal parts."""
     stack = [(a, b)]
+    count = 0
     while stack:
         a, b = stack.pop()
         while a.__class__ is Cons and b.__class__ is Cons and a is not b:
@@ -46,6 +48,9 @@ def equal(a: Value, b: Value) -> bool:
                 elif not _equal_atoms(a.car, b.car):
                     return False
             a, b = a.cdr, b.cdr
+            count += 1
+            if count > WALK_LIMIT:
+                raise endless("equal")
         if not _equal_atoms(a, b):
             return False
     return True
@@ -62,8 +67,12 @@ def _equal_atoms(a: Value, b: Value) -> bool:
 def equalp(a: Value, b: Value) -> bool:
     """Equal in value: case, kinds of number and of vector aside; looks into arrays, structures."""
     stack = [(a, b)]
+    count = 0
     while stack:
         a, b = stack.pop()
+        count += 1
+        if count > WALK_LIMIT:
+            raise endless("equalp")
         if a is b:
             continue
         parts = _pairs(a, b)
@@ -177,6 +186,8 @@ def _flat(
         x = stack.pop()
         if x.__class__ is Cons:
             tokens.append(Cons)
+            if len(tokens) > WALK_LIMIT:
+                raise endless("a hash table")
             stack += [x.cdr, x.car]
             continue
         inner = parts(x)

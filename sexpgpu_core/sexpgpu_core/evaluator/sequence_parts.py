@@ -7,6 +7,7 @@ from typing import Any
 
 from .equality import active, vector_items
 from .faults import bad_index, check_cells, wrong_type
+from .spending import spend
 from .type_specifiers import Arrays, Conses, Members, Union, is_all, parse_type
 from .values import NIL, Character, Cons, String, Value, Vector, character
 
@@ -22,7 +23,9 @@ def items_of(name: str, sequence: Any) -> list[Value]:
     if sequence is NIL:
         return []
     if isinstance(sequence, Vector):
-        return vector_items(sequence)
+        items = vector_items(sequence)
+        spend(name, len(items))
+        return items
     if sequence.__class__ is Cons:
         from .builtins.listing import proper
 

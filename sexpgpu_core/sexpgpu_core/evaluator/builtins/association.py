@@ -8,35 +8,31 @@ from typing import Any
 from ..definitions import builtin
 from ..equality import eq
 from ..faults import wrong_type
+from ..spending import WALK_LIMIT, endless, spend
 from ..values import NIL, Cons, MultipleValues, T, Value
 from .calling import element_test, key_of, predicate_test, relation_of
 from .defining import define
-from .listing import listed, proper
+from .listing import conses, proper
 
 KEYS = "&key key test test-not"
 
 
 def _find_member(name: str, items: Any, matches: Callable[[Any], bool]) -> Value:
-    rest = items
-    while rest.__class__ is Cons:
-        if matches(rest.car):
-            return rest
-        rest = rest.cdr
-    listed(name, rest)
+    for cell in conses(name, items):
+        if matches(cell.car):
+            return cell
     return NIL
 
 
 def _find_pair(name: str, alist: Any, part: str, matches: Callable[[Any], bool]) -> Value:
-    rest = alist
-    while rest.__class__ is Cons:
-        pair = rest.car
-        if pair is not NIL:
-            if pair.__class__ is not Cons:
-                raise wrong_type(name, pair, "a pair")
-            if matches(getattr(pair, part)):
-                return pair
-        rest = rest.cdr
-    listed(name, rest)
+    for cell in conses(name, alist):
+        pair = cell.car
+        if pair is NIL:
+            continue
+        if pair.__class__ is not Cons:
+            raise wrong_type(name, pair, "a pair")
+        if matches(getattr(pair, part)):
+            return pair
     return NIL
 
 
@@ -110,15 +106,13 @@ def pairlis(keys: Any, data: Any, alist: Any = NIL) -> Value:
 
 def _plist_cell(name: str, plist: Any, indicator: Any) -> Value:
     """The cons of an indicator in a plist, nil if there is none."""
-    rest = plist
-    while rest.__class__ is Cons:
-        if rest.cdr.__class__ is not Cons:
+    for at, cell in enumerate(conses(name, plist)):
+        if at % 2:
+            continue
+        if cell.cdr.__class__ is not Cons:
             raise wrong_type(name, plist, "a property list")
-        if eq(rest.car, indicator):
-            return rest
-        rest = rest.cdr.cdr
-    if rest is not NIL:
-        raise wrong_type(name, plist, "a property list")
+        if eq(cell.car, indicator):
+            return cell
     return NIL
 
 
@@ -158,15 +152,13 @@ def removef(plist: Any, indicator: Any) -> Value:
 def get_properties(plist: Any, indicators: Any) -> Value:
     """The first indicator of the list that is there, its value, and the plist from it."""
     wanted = proper("get-properties", indicators)
-    rest = plist
-    while rest.__class__ is Cons:
-        if rest.cdr.__class__ is not Cons:
+    for at, cell in enumerate(conses("get-properties", plist)):
+        if at % 2:
+            continue
+        if cell.cdr.__class__ is not Cons:
             raise wrong_type("get-properties", plist, "a property list")
-        if any(eq(rest.car, w) for w in wanted):
-            return MultipleValues((rest.car, rest.cdr.car, rest))
-        rest = rest.cdr.cdr
-    if rest is not NIL:
-        raise wrong_type("get-properties", plist, "a property list")
+        if any(eq(cell.car, w) for w in wanted):
+            return MultipleValues((cell.car, cell.cdr.car, cell))
     return MultipleValues((NIL, NIL, NIL))
 
 
@@ -177,8 +169,12 @@ def rebuild(tree: Any, replace: Callable[[Any], Any]) -> Value:
     """
     done: list[Value] = []
     todo: list[tuple[str, Any]] = [("visit", tree)]
+    visited = 0
     while todo:
         what, node = todo.pop()
+        visited += 1
+        if visited > WALK_LIMIT:
+            raise endless("a substitution")
         if what == "join":
             right, left = done.pop(), done.pop()
             same = left is node.car and right is node.cdr
@@ -199,14 +195,19 @@ def copy_tree(tree: Any) -> Value:
         return tree
     top = Cons(tree.car, tree.cdr)
     stack = [top]
+    count = 0
     while stack:
         cell = stack.pop()
+        count += 1
+        if count > WALK_LIMIT:
+            raise endless("copy-tree")
         if cell.car.__class__ is Cons:
             cell.car = Cons(cell.car.car, cell.car.cdr)
             stack.append(cell.car)
         if cell.cdr.__class__ is Cons:
             cell.cdr = Cons(cell.cdr.car, cell.cdr.cdr)
             stack.append(cell.cdr)
+    spend("copy-tree", count)
     return top
 
 
@@ -278,8 +279,12 @@ def tree_equal(tree1: Any, tree2: Any, *, test: Any = None, test_not: Any = None
     """Whether they have one shape and matching leaves."""
     holds = relation_of("tree-equal", test, test_not)
     stack = [(tree1, tree2)]
+    count = 0
     while stack:
         a, b = stack.pop()
+        count += 1
+        if count > WALK_LIMIT:
+            raise endless("tree-equal")
         if a.__class__ is Cons or b.__class__ is Cons:
             if a.__class__ is not b.__class__:
                 return NIL

@@ -22,6 +22,7 @@ def callable_of(designator: Any, count: int) -> Callable[..., Value]:
         from ..designators import function_of
 
         designator = function_of(designator)
+    assert isinstance(designator, Function)
     if count >= designator.least and (designator.most is None or count <= designator.most):
         return designator.call
     return _refusal(designator, count)

@@ -7,12 +7,13 @@ from itertools import product
 from typing import Any
 
 from ..definitions import builtin
-from ..faults import wrong_type
+from ..faults import check_cells, wrong_type
+from ..spending import WALK_LIMIT, endless, spend
 from ..values import NIL, Cons, T, Value
 from .bounds import natural
 from .calling import callable_of
 from .defining import define, predicate
-from .listing import cells, circular, filled, list_from, listed, proper
+from .listing import cells, circular, conses, filled, list_from, listed, proper
 
 for _name, _test, _doc in (
     ("consp", lambda x: x.__class__ is Cons, "Whether it is a cons."),
@@ -222,7 +223,11 @@ def last(items: Any, n: Any = 1) -> Value:
 @builtin("nthcdr", "(n list)")
 def nthcdr(n: Any, items: Any) -> Value:
     """The list without its first n elements."""
-    for _ in range(min(natural("nthcdr", n), 1 << 40)):
+    count = natural("nthcdr", n)
+    if count > WALK_LIMIT and circular(items):
+        raise endless("nthcdr")
+    spend("nthcdr", min(count, WALK_LIMIT))
+    for _ in range(count):
         if items is NIL:
             return NIL
         if items.__class__ is not Cons:
@@ -272,6 +277,8 @@ def ldiff(items: Any, tail: Any) -> Value:
     while rest.__class__ is Cons and rest is not tail:
         kept.append(rest.car)
         rest = rest.cdr
+        if len(kept) > WALK_LIMIT:
+            raise endless("ldiff")
     return list_from(kept, NIL if _same(rest, tail) else rest)
 
 
@@ -279,9 +286,13 @@ def ldiff(items: Any, tail: Any) -> Value:
 def tailp(tail: Any, items: Any) -> Value:
     """Whether the object is the list or one of its tails."""
     listed("tailp", items)
-    while items.__class__ is Cons:
+    for count in range(WALK_LIMIT + 1):
+        if items.__class__ is not Cons:
+            break
         if items is tail:
             return T
+        if count == WALK_LIMIT:
+            raise endless("tailp")
         items = items.cdr
     return T if _same(items, tail) else NIL
 
@@ -320,15 +331,14 @@ def _map_lists(
     results = []
     rests = list(lists)
     if len(rests) == 1 and elements:
-        rest = rests[0]
-        while rest.__class__ is Cons:
-            results.append(first_value(call(rest.car)))
-            rest = rest.cdr
-        listed(name, rest)
+        for cell in conses(name, rests[0]):
+            results.append(first_value(call(cell.car)))
         return results
     while all(listed(name, rest) is not NIL for rest in rests):
         results.append(first_value(call(*([r.car for r in rests] if elements else rests))))
         rests = [rest.cdr for rest in rests]
+        check_cells(name, len(results))
+    spend(name, len(results))
     return results
 
 

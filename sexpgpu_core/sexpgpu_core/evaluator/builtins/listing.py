@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..faults import CELL_LIMIT, check_cells, wrong_type
+from ..spending import spend
 from ..values import NIL, Cons, Value
+
+LONG = 1 << 14
+"""Cells after which a walk asks whether the list is circular."""
+
+
+def _never_ends(value: Any, walked: int) -> bool:
+    """Whether a walk over a list should stop: it is circular, or longer than any may be."""
+    return walked > CELL_LIMIT or (walked == LONG and circular(value))
 
 
 def proper(name: str, value: Any) -> list[Value]:
@@ -15,11 +24,26 @@ def proper(name: str, value: Any) -> list[Value]:
     while rest.__class__ is Cons:
         items.append(rest.car)
         rest = rest.cdr
-        if len(items) > CELL_LIMIT:
+        if len(items) >= LONG and _never_ends(value, len(items)):
             raise wrong_type(name, value, "a proper list")
     if rest is not NIL:
         raise wrong_type(name, value, "a list" if items == [] else "a proper list")
+    spend(name, len(items))
     return items
+
+
+def conses(name: str, value: Any) -> Iterator[Cons]:
+    """The conses of a proper list, one after another; E-TYPE where it turns out to be none."""
+    rest, count = value, 0
+    while rest.__class__ is Cons:
+        yield rest
+        rest = rest.cdr
+        count += 1
+        if count >= LONG and _never_ends(value, count):
+            raise wrong_type(name, value, "a proper list")
+    if rest is not NIL:
+        raise wrong_type(name, rest, "a list")
+    spend(name, count)
 
 
 def cells(name: str, value: Any) -> list[Cons]:
@@ -29,10 +53,11 @@ def cells(name: str, value: Any) -> list[Cons]:
     while rest.__class__ is Cons:
         found.append(rest)
         rest = rest.cdr
-        if len(found) > CELL_LIMIT:
+        if len(found) >= LONG and _never_ends(value, len(found)):
             raise wrong_type(name, value, "a list that ends")
     if not found and value is not NIL:
         raise wrong_type(name, value, "a list")
+    spend(name, len(found))
     return found
 
 

@@ -9,6 +9,7 @@ from ..definitions import _keywords as parse_keywords
 from ..definitions import builtin
 from ..faults import bad_argument
 from ..sequence_parts import items_of, sequence_of_type, write_back
+from ..spending import spend
 from ..values import NIL, Staged, Value, Vector, first_value, keyword
 from .calling import callable_of, key_of
 from .defining import define
@@ -64,6 +65,7 @@ def _sort_ordinary(name: str, sequence: Any, *rest: Any) -> Value:
         raise bad_argument(name, "takes a sequence and a predicate")
     predicate, keys = rest[0], _sort_keys(name, rest[1:])
     items = items_of(name, sequence)
+    spend(name, len(items) * len(items).bit_length())
     pairs = merge_sort(_paired(items, keys), _before(predicate, keys))
     ordered = [pair[0] for pair in pairs]
     if isinstance(sequence, Vector):

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.evaluator import words
 from sexpgpu_core.evaluator.builtins.sorting import merge_sort
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.equality import equal, equal_key, equalp_key
+from sexpgpu_core.evaluator.evaluator import Evaluator, Limits
 from sexpgpu_core.evaluator.printer import print_text
 from sexpgpu_core.evaluator.values import NIL, Cons, String, T, make_list
 
@@ -124,3 +126,26 @@ def test_equal_values_have_equal_keys(tree: object) -> None:
     a, b = lisp_tree(tree), lisp_tree(tree)
     assert equal(a, b)
     assert equal_key(a) == equal_key(b)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(member 2 x)",
+        "(assoc 2 (let ((y (list '(1 . 1)))) (rplacd y y)))",
+        "(mapcar #'identity x)",
+        "(copy-list x)",
+        "(nthcdr 100000000000 x)",
+        "(reverse x)",
+    ],
+)
+def test_a_circular_list_ends_in_a_problem(fault: Evaluate, text: str) -> None:
+    code = fault(f"(let ((x (list 1))) (rplacd x x) {text})")
+    assert code in ("E-TYPE", "E-LIMIT-CELLS")
+
+
+def test_walking_long_lists_costs_steps() -> None:
+    evaluator = Evaluator(limits=Limits(steps=20_000))
+    with pytest.raises(Problem) as caught:
+        evaluator.evaluate("(let ((x (make-list 10000))) (loop (length x)))")
+    assert caught.value.diagnostic.code == "E-LIMIT-STEPS"
