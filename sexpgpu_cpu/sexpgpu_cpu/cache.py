@@ -11,23 +11,16 @@ import os
 import tempfile
 from pathlib import Path
 
+from sexpgpu_core.caches import cache_folder
+
 MAGIC = b"SEXPGPU1"
-
-
-def default_folder() -> Path:
-    """SEXPGPU_CACHE, else the platform's cache folder for this user."""
-    asked = os.environ.get("SEXPGPU_CACHE")
-    if asked:
-        return Path(asked)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "sexpgpu"
 
 
 class ObjectCache:
     """`hits`, `misses`: counts since it was made. A folder that cannot be written is no error."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self.folder = (folder or default_folder()) / "cpu"
+        self.folder = (folder or cache_folder()) / "cpu"
         self.hits = 0
         self.misses = 0
 

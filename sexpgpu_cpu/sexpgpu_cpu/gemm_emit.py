@@ -12,7 +12,19 @@ KC = 256
 """Rows of B in a packed panel: 32 KB at 32 columns of f32, which stays in L1."""
 
 CELL_ROWS = 384
-"""Rows of C that a cell takes; a multiple of every micro-kernel height used."""
+"""Most rows of C that a cell takes; a multiple of every micro-kernel height used."""
+
+DEEP, DEEP_ROWS = 512, 192
+"""With a longer k a cell takes fewer rows, so that its block of A stays in the second cache."""
+
+CELL_COLUMNS = 256
+"""Most columns of a cell."""
+
+CELLS = 16
+"""Cells that a product is cut into, about, where they do not become too small."""
+
+LEFT_ROWS = 96
+"""Most rows of a cell whose A is transposed: they are packed on the stack, 96 KB of f32."""
 
 SMALL = 2_000_000
 """Multiply-adds of a product below which a whole matrix is one cell."""
@@ -65,12 +77,24 @@ SLOTS = (
 """The argument block, eight bytes each."""
 
 
-def grid(m: int, n: int, k: int, columns: int) -> tuple[int, int]:
-    """Rows and columns of a cell, from shapes alone."""
+def grid(m: int, n: int, k: int, columns: int, standing: bool = False) -> tuple[int, int]:
+    """Rows and columns of a cell, from shapes alone. `standing`: the columns of A are contiguous,
+    so that a cell packs its rows of A first, and is wide."""
+    if standing:
+        return _standing_grid(m, n, columns)
     if m * n * k <= SMALL:
         return m, n
-    wide = columns * max(1, -(-SMALL // (min(m, CELL_ROWS) * k * columns)))
-    return min(m, CELL_ROWS), min(n, wide)
+    rows = min(m, DEEP_ROWS if k > DEEP else CELL_ROWS)
+    across = max(1, CELLS // -(-m // rows))
+    wide = max(-(-n // across), -(-SMALL // (rows * k)))
+    return rows, min(n, CELL_COLUMNS, -(-wide // columns) * columns)
+
+
+def _standing_grid(m: int, n: int, columns: int) -> tuple[int, int]:
+    wide = min(n, CELL_COLUMNS)
+    blocks = max(-(-m // LEFT_ROWS), min(CELLS // 2 // -(-n // max(wide, 1)), m // 60), 1)
+    rows = -(-m // blocks)
+    return min(m, -(-rows // 12) * 12), wide
 
 
 def cells(m: int, n: int, rows: int, columns: int, batch: int) -> int:
@@ -82,7 +106,8 @@ def cells(m: int, n: int, rows: int, columns: int, batch: int) -> int:
 
 def gemm_text(name: str, shape: Shape) -> str:
     """A module with `void NAME(ptr block, i64 begin, i64 end)` over cells of C = A B."""
-    parts = [_declarations(shape)]
+    parts = [_declarations(shape), *(_pack_left(shape, h) for h in shape.heights)]
+    parts.append(_pack_rows_of_left(shape))
     for vectors in shape.vectors:
         parts += [_pack_rows(shape, vectors), _pack_columns(shape, vectors)]
         parts += [_micro(shape, height, vectors) for height in shape.heights]
@@ -229,42 +254,158 @@ def _next_k(loop: str, done: str) -> str:
 
 
 def _pack_columns(s: Shape, vectors: int) -> str:
-    """A panel of B whose columns are contiguous: a transposing copy, column by column."""
-    t, wide = s.scalar, vectors * s.width
-    return f"""define internal void @columns{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, \
-i64 %cols, ptr noalias %d) {{
+    """A panel of B whose columns are contiguous: squares of vectors turned round in registers,
+    what is left of k one by one. Columns beyond %cols become zeros."""
+    t, w, v, o = s.scalar, s.width, s.vector, s.overload
+    wide = vectors * w
+    lines = [
+        f"define internal void @columns{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, i64 %cols, "
+        "ptr noalias %d) {",
+        "entry:",
+        f"  %whole = and i64 %kc, {-w}",
+        "  br label %strip",
+        "strip:",
+        "  %j = phi i64 [0, %entry], [%j.1, %stripend]",
+        "  %any = icmp ne i64 %whole, 0",
+        "  br i1 %any, label %square, label %rest",
+        "square:",
+        "  %k = phi i64 [0, %strip], [%k.1, %square]",
+    ]
+    for c in range(w):
+        lines += [
+            f"  %jc{c} = add i64 %j, {c}",
+            f"  %in{c} = icmp ult i64 %jc{c}, %cols",
+            f"  %ms{c} = insertelement <{w} x i1> poison, i1 %in{c}, i32 0",
+            f"  %mv{c} = shufflevector <{w} x i1> %ms{c}, <{w} x i1> poison, "
+            f"<{w} x i32> zeroinitializer",
+            f"  %bo{c} = mul i64 %jc{c}, %ldb",
+            f"  %bk{c} = add i64 %bo{c}, %k",
+            f"  %bp{c} = getelementptr {t}, ptr %b, i64 %bk{c}",
+            f"  %r0.{c} = call {v} @llvm.masked.load.{o}.p0(ptr %bp{c}, i32 4, "
+            f"<{w} x i1> %mv{c}, {v} zeroinitializer)",
+        ]
+    rows, turned = _turned(s)
+    lines += turned
+    for r in range(w):
+        lines += [
+            f"  %kr{r} = add i64 %k, {r}",
+            f"  %do{r} = mul i64 %kr{r}, {wide}",
+            f"  %dj{r} = add i64 %do{r}, %j",
+            f"  %dp{r} = getelementptr {t}, ptr %d, i64 %dj{r}",
+            f"  store {v} {rows[r]}, ptr %dp{r}, align 4",
+        ]
+    lines.append(f"""  %k.1 = add i64 %k, {w}
+  %go = icmp ult i64 %k.1, %whole
+  br i1 %go, label %square, label %rest
+rest:
+  %left = icmp ult i64 %whole, %kc
+  br i1 %left, label %tail, label %stripend
+tail:
+  %x = phi i64 [%whole, %rest], [%x.1, %tailnext]
+  br label %one
+one:
+  %c = phi i64 [0, %tail], [%c.1, %put]
+  %jt = add i64 %j, %c
+  %inside = icmp ult i64 %jt, %cols
+  br i1 %inside, label %take, label %put
+take:
+  %to = mul i64 %jt, %ldb
+  %tk = add i64 %to, %x
+  %tp = getelementptr {t}, ptr %b, i64 %tk
+  %tv = load {t}, ptr %tp
+  br label %put
+put:
+  %value = phi {t} [0.0, %one], [%tv, %take]
+  %xo = mul i64 %x, {wide}
+  %xj = add i64 %xo, %jt
+  %xp = getelementptr {t}, ptr %d, i64 %xj
+  store {t} %value, ptr %xp
+  %c.1 = add i64 %c, 1
+  %cgo = icmp ult i64 %c.1, {w}
+  br i1 %cgo, label %one, label %tailnext
+tailnext:
+  %x.1 = add i64 %x, 1
+  %xgo = icmp ult i64 %x.1, %kc
+  br i1 %xgo, label %tail, label %stripend
+stripend:
+  %j.1 = add i64 %j, {w}
+  %jgo = icmp ult i64 %j.1, {wide}
+  br i1 %jgo, label %strip, label %done
+done:
+  ret void
+}}""")
+    return "\n".join(lines)
+
+
+def _turned(s: Shape) -> tuple[list[str], list[str]]:
+    """A square of vectors %r0.I transposed: halves exchanged at distance w/2, w/4, ... 1."""
+    w, v = s.width, s.vector
+    rows, lines = [f"%r0.{i}" for i in range(w)], []
+    distance = w // 2
+    while distance:
+        low = [p if not p & distance else w + p - distance for p in range(w)]
+        high = [p + distance if not p & distance else w + p for p in range(w)]
+        for i in range(w):
+            if i & distance:
+                continue
+            a, b = rows[i], rows[i + distance]
+            for place, lanes in ((i, low), (i + distance, high)):
+                name = f"%x{distance}.{place}"
+                mask = ", ".join(f"i32 {p}" for p in lanes)
+                lines.append(f"  {name} = shufflevector {v} {a}, {v} {b}, <{w} x i32> <{mask}>")
+                rows[place] = name
+        distance //= 2
+    return rows, lines
+
+
+def _pack_left(s: Shape, height: int) -> str:
+    """`height` columns of a transposed A, contiguous in pairs (row, k): rows far apart share few
+    sets of the first-level cache."""
+    t, v = s.scalar, f"<{height} x {s.scalar}>"
+    head = f"define internal void @left{height}(ptr noalias %a, i64 %ak, i64 %kc, ptr noalias %d)"
+    return f"""{head} alwaysinline {{
 entry:
-  br label %column
-column:
-  %j = phi i64 [0, %entry], [%j.1, %after]
-  %inside = icmp ult i64 %j, %cols
-  %bo = mul i64 %j, %ldb
-  %bj = getelementptr {t}, ptr %b, i64 %bo
-  %dj = getelementptr {t}, ptr %d, i64 %j
-  br i1 %inside, label %copy, label %zero
-copy:
-  %k = phi i64 [0, %column], [%k.1, %copy]
-  %p = getelementptr {t}, ptr %bj, i64 %k
-  %x = load {t}, ptr %p
-  %do = mul i64 %k, {wide}
-  %q = getelementptr {t}, ptr %dj, i64 %do
-  store {t} %x, ptr %q
-{_next_k("copy", "after")}
-zero:
-  %z = phi i64 [0, %column], [%z.1, %zero]
-  %zo = mul i64 %z, {wide}
-  %zq = getelementptr {t}, ptr %dj, i64 %zo
-  store {t} 0.0, ptr %zq
-  %z.1 = add i64 %z, 1
-  %zgo = icmp ult i64 %z.1, %kc
-  br i1 %zgo, label %zero, label %after
-after:
-  %j.1 = add i64 %j, 1
-  %more = icmp ult i64 %j.1, {wide}
-  br i1 %more, label %column, label %done
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%k.1, %loop]
+  %ao = mul i64 %k, %ak
+  %p = getelementptr {t}, ptr %a, i64 %ao
+  %x = load {v}, ptr %p, align 4
+  %do = mul i64 %k, {height}
+  %q = getelementptr {t}, ptr %d, i64 %do
+  store {v} %x, ptr %q, align 4
+{_next_k("loop", "done")}
 done:
   ret void
 }}"""
+
+
+def _pack_rows_of_left(s: Shape) -> str:
+    """All rows of a cell, in the heights in which the micro-kernels take them: a strip of rows
+    from %i on lies at %i kc."""
+    lines = [
+        "define internal void @left(ptr noalias %a, i64 %ak, i64 %kc, i64 %m, ptr noalias %d) {",
+        "entry:",
+        f"  br label %h{s.heights[0]}",
+    ]
+    before, start = "entry", "0"
+    for position, h in enumerate(s.heights):
+        last = position + 1 == len(s.heights)
+        after = "done" if last else f"h{s.heights[position + 1]}"
+        lines.append(f"""h{h}:
+  %i{h} = phi i64 [{start}, %{before}], [%n{h}, %b{h}]
+  %left{h} = sub i64 %m, %i{h}
+  %fits{h} = icmp uge i64 %left{h}, {h}
+  br i1 %fits{h}, label %b{h}, label %{after}
+b{h}:
+  %a{h} = getelementptr {s.scalar}, ptr %a, i64 %i{h}
+  %o{h} = mul i64 %i{h}, %kc
+  %d{h} = getelementptr {s.scalar}, ptr %d, i64 %o{h}
+  call void @left{h}(ptr %a{h}, i64 %ak, i64 %kc, ptr %d{h})
+  %n{h} = add i64 %i{h}, {h}
+  br label %h{h}""")
+        before, start = f"h{h}", f"%i{h}"
+    return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
 def _tile(s: Shape) -> str:
@@ -272,9 +413,12 @@ def _tile(s: Shape) -> str:
     t, w, wide = s.scalar, s.width, s.columns
     lines = [
         f"""define internal void @tile(ptr %a, i64 %ai, i64 %ak, ptr %b, i64 %bk, i64 %bj, \
-ptr %c, i64 %ldc, i64 %m, i64 %n, i64 %k, ptr %panel) {{
+ptr %c, i64 %ldc, i64 %m, i64 %n, i64 %k, ptr %panel, ptr %left) {{
 entry:
   %across = icmp ne i64 %bj, 1
+  %standing = icmp eq i64 %ai, 1
+  %apart = icmp ne i64 %ak, 1
+  %turn = and i1 %standing, %apart
   %ldb = select i1 %across, i64 %bj, i64 %bk
   br label %block
 block:
@@ -286,9 +430,14 @@ block:
   %ap = getelementptr {t}, ptr %a, i64 %ka
   %kbo = mul i64 %kb, %bk
   %bb = getelementptr {t}, ptr %b, i64 %kbo
+  br i1 %turn, label %stand, label %ready
+stand:
+  call void @left(ptr %ap, i64 %ak, i64 %kc, i64 %m, ptr %left)
+  br label %ready
+ready:
   br label %panels
 panels:
-  %j = phi i64 [0, %block], [%j.1, %panelend]
+  %j = phi i64 [0, %ready], [%j.1, %panelend]
   %jl = sub i64 %n, %j
   %cols = call i64 @llvm.umin.i64(i64 %jl, i64 {wide})
   %jbo = mul i64 %j, %bj
@@ -339,7 +488,11 @@ def _panel(s: Shape, vectors: int) -> list[str]:
   %pa{h} = getelementptr {t}, ptr %ap, i64 %ao{h}
   %co{h} = mul i64 %i{h}, %ldc
   %pc{h} = getelementptr {t}, ptr %cj, i64 %co{h}
-  call void @micro{height}x{vectors}(ptr %pa{h}, i64 %ai, i64 %ak, ptr %panel, i64 %kc, \
+  %lo{h} = mul i64 %i{h}, %kc
+  %pl{h} = getelementptr {t}, ptr %left, i64 %lo{h}
+  %al{h} = select i1 %turn, ptr %pl{h}, ptr %pa{h}
+  %ak{h} = select i1 %turn, i64 {height}, i64 %ak
+  call void @micro{height}x{vectors}(ptr %al{h}, i64 %ai, i64 %ak{h}, ptr %panel, i64 %kc, \
 ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols)
   %i1{h} = add i64 %i{h}, {height}
   br label %{h}""")
@@ -352,6 +505,7 @@ def _entry(name: str, s: Shape) -> str:
     t = s.scalar
     lines = [f"define void @{name}(ptr %block, i64 %begin, i64 %end) {{", "entry:"]
     lines.append(f"  %panel = alloca [{KC * s.columns} x {t}], align 64")
+    lines.append(f"  %left = alloca [{KC * LEFT_ROWS} x {t}], align 64")
     for i, slot in enumerate(SLOTS):
         kind = "ptr" if slot in ("a", "b", "c") else "i64"
         lines += [
@@ -397,7 +551,7 @@ cell:
   %pb = getelementptr {t}, ptr %b, i64 %bt4
   %pc = getelementptr {t}, ptr %c, i64 %ct5
   call void @tile(ptr %pa, i64 %ai, i64 %ak, ptr %pb, i64 %bk, i64 %bj, ptr %pc, i64 %ldc, \
-i64 %tm, i64 %tn, i64 %k, ptr %panel)
+i64 %tm, i64 %tn, i64 %k, ptr %panel, ptr %left)
   %x.1 = add i64 %x, 1
   %go = icmp ult i64 %x.1, %end
   br i1 %go, label %cell, label %done

@@ -66,7 +66,7 @@ def matrix(view: View, address: int, itemsize: int, batch: tuple[int, ...], turn
 
 
 def merged(product: Product) -> Product:
-    """Batch axes of size 1 dropped, neighbours joined where all three operands allow it."""
+    """Batch axes of size 1 dropped, neighbours joined, rows continued, where the operands allow."""
     axes: list[tuple[int, int, int, int]] = []
     for n, x, y, z in zip(product.batch, product.a.batch, product.b.batch, product.c.batch):
         if n == 1:
@@ -75,6 +75,9 @@ def merged(product: Product) -> Product:
             axes[-1] = (axes[-1][0] * n, x, y, z)
         else:
             axes.append((n, x, y, z))
+    while axes and _more_rows(product, axes[-1]):
+        n = axes.pop()[0]
+        product = product._replace(m=product.m * n)
     columns = list(zip(*axes)) if axes else [(), (), (), ()]
     return product._replace(
         batch=tuple(columns[0]),
@@ -82,6 +85,12 @@ def merged(product: Product) -> Product:
         b=product.b._replace(batch=tuple(columns[2])),
         c=product.c._replace(batch=tuple(columns[3])),
     )
+
+
+def _more_rows(product: Product, axis: tuple[int, int, int, int]) -> bool:
+    """Whether a batch axis only continues the rows: B is the same for all of it."""
+    _, a, b, c = axis
+    return b == 0 and a == product.m * product.a.row and c == product.m * product.c.row
 
 
 def takes(product: Product) -> bool:
@@ -155,7 +164,8 @@ def _work(product: Product, spans: Sequence[Span], call: int, commit: bool) -> W
 def _emitted_work(p: Product, spans: Sequence[Span], call: int, commit: bool) -> Work:
     code = unit(p.dtype)
     shape = shape_for(host().width, p.dtype)
-    rows, columns = grid(p.m, p.n, p.k, shape.columns)
+    standing = p.a.row == 1 and p.a.column != 1
+    rows, columns = grid(p.m, p.n, p.k, shape.columns, standing)
     sizes = _sizes(p)
     batch = sizes[0] * sizes[1] * sizes[2]
     words = [p.a.address, p.b.address, p.c.address, p.m, p.n, p.k]
