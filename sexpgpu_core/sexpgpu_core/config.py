@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .caches import cache_folder
 from .diagnostics import nearest, problem
 
 FILE = "sexpgpu.toml"
@@ -148,20 +149,6 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         else:
             flat[prefix + key] = str(value)
     return flat
-
-
-def cache_folder(environment: Mapping[str, str], configured: Path | None = None) -> Path:
-    """Where caches of rows, prelude and kernels lie for this user."""
-    given = environment.get("SEXPGPU_CACHE")
-    if given:
-        return Path(given)
-    if configured is not None:
-        return configured
-    if sys.platform == "win32":
-        return Path(environment.get("LOCALAPPDATA", Path.home())) / "sexpgpu"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "sexpgpu"
-    return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sexpgpu"
 
 
 def _runs(

@@ -11,7 +11,8 @@ import pytest
 
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_cpu import loader
-from sexpgpu_cpu.cache import MAGIC, ObjectCache, default_folder
+from sexpgpu_core.caches import cache_folder
+from sexpgpu_cpu.cache import MAGIC, ObjectCache
 from sexpgpu_cpu.compiler import assembly, compile_text
 from sexpgpu_cpu.elf import ElfError, flatten
 from sexpgpu_cpu.host import X86_64_LINUX, host, llvm_version
@@ -138,10 +139,10 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 def test_the_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SEXPGPU_CACHE", "/somewhere")
-    assert default_folder() == Path("/somewhere")
+    assert cache_folder() == Path("/somewhere")
     monkeypatch.delenv("SEXPGPU_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/cache")
-    assert default_folder() == Path("/cache/sexpgpu")
+    assert cache_folder() == Path("/cache/sexpgpu")
 
 
 @ELF_ONLY

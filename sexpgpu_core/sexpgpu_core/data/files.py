@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
+from ..caches import remembered
 from ..diagnostics import Problem, nearest, problem
 
 _GLOB = frozenset("*?[")
@@ -86,12 +87,29 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def fingerprint(said: str, paths: Iterable[Path]) -> str:
-    """SHA-256 over what is said of the files and the contents of all of them, in order."""
+    """SHA-256 over what is said of the files and the contents of all of them, in order.
+
+    Contents are read once while a file's path, size and time of change are the same.
+    """
     import hashlib
 
     whole = hashlib.sha256(said.encode())
     for path in paths:
+        whole.update(content_hash(path).encode())
+    return "sha256:" + whole.hexdigest()
+
+
+def content_hash(path: Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    import hashlib
+
+    def read() -> str:
+        whole = hashlib.sha256()
         with open(path, "rb") as file:
             while chunk := file.read(1 << 20):
                 whole.update(chunk)
-    return "sha256:" + whole.hexdigest()
+        return whole.hexdigest()
+
+    found = path.stat()
+    stamp = (str(path.resolve()), found.st_size, found.st_mtime_ns)
+    return str(remembered("content", stamp, read))

@@ -195,8 +195,8 @@ class Loader:
             "source": told or source.kind,
             "fingerprint": self.fingerprint(),
             **({"examples": count} if count is not None else {}),
-            "bytes": sum(path.stat().st_size for path in paths),
-            "files": len(paths),
+            "bytes": header.get("bytes", sum(path.stat().st_size for path in paths)),
+            "files": header.get("files", len(paths)),
         }
 
     # -- inside

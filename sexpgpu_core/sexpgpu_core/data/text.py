@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import sys
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..caches import remembered
 from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files
@@ -25,12 +27,33 @@ _MAPPED = 1 << 26
 
 def files_header(options: Options) -> Header:
     """Tokens and vocabulary of `(text-files PATH ... [:tokenizer :chars])`."""
-    return _header(_written(options), None, options)
+    return _header(_written(options), options)
 
 
 def stdlib_header(options: Options) -> Header:
-    """Tokens and vocabulary of `(python-stdlib [:limit bytes])`."""
-    return _header(_stdlib(options), options.get("limit"), options)
+    """Tokens and vocabulary of `(python-stdlib [:limit bytes])`, remembered for an installation.
+
+    Nothing is read again while the interpreter and its folder are the same; `content` is the hash
+    of what was read, `bytes` and `files` its size.
+    """
+    root = os.path.dirname(os.__file__)
+    limit, chars = options.get("limit"), _is_chars(options)
+    stamp = (sys.version, root, os.stat(root).st_mtime_ns, limit, chars)
+
+    def scan() -> dict[str, Any]:
+        paths = _stdlib(options)
+        data = _read(paths, limit)
+        text = _decode(data) if chars else ""
+        return {
+            "tokens": len(text) if chars else len(data),
+            "vocab": len(set(text)) if chars else 256,
+            "content": hashlib.sha256(data).hexdigest(),
+            "bytes": len(data),
+            "files": len(paths),
+        }
+
+    found = remembered("scans", stamp, scan)
+    return {"fields": {"tokens": ("i32", ())}, **found}
 
 
 def _written(options: Options) -> tuple[Path, ...]:
@@ -62,14 +85,13 @@ def _modules(folder: str) -> Iterator[tuple[str, int]]:
             yield entry.path, entry.stat().st_size
 
 
-def _header(paths: tuple[Path, ...], limit: int | None, options: Options) -> Header:
+def _header(paths: tuple[Path, ...], options: Options) -> Header:
     fields = {"tokens": ("i32", ())}
     if _is_chars(options):
-        length, characters = _characters(_stamp(paths), limit)
+        length, characters = _characters(paths, None)
         vocab = len(characters)
     else:
         length, vocab = sum(path.stat().st_size for path in paths), 256
-        length = length if limit is None else min(length, limit)
     return {"tokens": length, "fields": fields, "vocab": vocab, "paths": paths}
 
 
@@ -90,10 +112,15 @@ def _stamp(paths: tuple[Path, ...]) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
-@lru_cache(maxsize=8)
-def _characters(stamp: tuple[tuple[str, int, int], ...], limit: int | None) -> tuple[int, str]:
-    text = _decode(_read(tuple(Path(path) for path, _, _ in stamp), limit))
-    return len(text), "".join(sorted(set(text)))
+def _characters(paths: tuple[Path, ...], limit: int | None) -> tuple[int, str]:
+    """Number of characters, and the distinct ones in order; remembered by path, size and time."""
+
+    def scan() -> tuple[int, str]:
+        text = _decode(_read(paths, limit))
+        return len(text), "".join(sorted(set(text)))
+
+    length, characters = remembered("scans", (_stamp(paths), limit), scan)
+    return length, characters
 
 
 def _read(paths: tuple[Path, ...], limit: int | None) -> bytes:
@@ -124,7 +151,7 @@ class FileText:
                 else np.frombuffer(_read(paths, limit), np.uint8)
             )
             return
-        self.characters = _characters(_stamp(paths), limit)[1]
+        self.characters = _characters(paths, limit)[1]
         self._tokens = _ranks(_decode(_read(paths, limit)), self.characters)
 
     def __len__(self) -> int:
