@@ -3,7 +3,7 @@
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
-(defknob text       nil  "A text file; nil is the source of Python's standard library."
+(defknob text       nil  "A text file; nil is a part of Python's own standard library."
   :type (or null string))
 (defknob depth      4    "Transformer blocks." :type (integer 1 96))
 (defknob width      128  "Residual width."     :type (integer 16))
@@ -24,7 +24,7 @@
   `(defloader chars
      (source ,(if text
                   `(text-files ,text :tokenizer :chars)
-                  '(python-stdlib :tokenizer :chars)))
+                  '(python-stdlib :limit 1200000 :tokenizer :chars)))
      (windows (+ context 1) :stride context)
      (stage :train :split (0 0.9) :order :random)
      (stage :val   :split (0.9 1) :batch 64)
