@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .definitions import core_symbol
-from .values import NIL, Symbol, T, Value, keyword
+from .values import NIL, Symbol, T, Value, keyword, make_list
 
 STARTING: dict[str, Value] = {
     "*PRINT-CASE*": keyword("DOWNCASE"),
@@ -25,6 +25,7 @@ STARTING: dict[str, Value] = {
     "*STANDARD-OUTPUT*": T,
     "*ERROR-OUTPUT*": T,
     "*TRACE-OUTPUT*": T,
+    "*FEATURES*": make_list([keyword("SEXPGPU"), keyword("COMMON-LISP")]),
 }
 
 

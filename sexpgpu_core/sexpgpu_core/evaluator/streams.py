@@ -24,6 +24,16 @@ class StringOutputStream:
         return found
 
 
+class StringInputStream:
+    """A stream that gives the characters of a string from `at` on."""
+
+    __slots__ = ("at", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+
 class StringPieces:
     """Writes to the end of a string with a fill pointer."""
 

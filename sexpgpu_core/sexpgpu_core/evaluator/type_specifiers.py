@@ -122,7 +122,7 @@ KINDS: dict[str, Kind] = {
     "tensor": Kind(lambda x: isinstance(x, Staged), None),
     "hash-table": Kind(lambda x: type(x).__name__ == "HashTable", None),
     "random-state": Kind(lambda x: type(x).__name__ == "RandomState", None),
-    "stream": Kind(lambda x: type(x).__name__ == "StringOutputStream", None),
+    "stream": Kind(lambda x: type(x).__name__ in ("StringOutputStream", "StringInputStream"), None),
 }
 
 _REAL = frozenset({"integer", "ratio", "float"})

@@ -58,12 +58,11 @@ _GROUPS: tuple[tuple[str, str], ...] = (
         """,
     ),
     (
-        "there are no input streams: read-from-string",
+        "streams of input are strings: with-input-from-string",
         """
-        read read-byte read-char read-char-no-hang read-delimited-list read-line
-        read-preserving-whitespace read-sequence peek-char unread-char listen clear-input
-        make-string-input-stream with-input-from-string y-or-n-p yes-or-no-p input-stream-p
-        interactive-stream-p *standard-input* *query-io* *terminal-io* *debug-io*
+        read-byte read-char-no-hang read-delimited-list read-preserving-whitespace read-sequence
+        listen clear-input y-or-n-p yes-or-no-p interactive-stream-p *standard-input* *query-io*
+        *terminal-io* *debug-io*
         """,
     ),
     (

@@ -237,6 +237,9 @@ def _sublis(name: str) -> Callable[..., Value]:
     ) -> Value:
         holds, keyed = relation_of(name, test, test_not), key_of(key)
         pairs = [p for p in proper(name, alist) if p is not NIL]
+        for pair in pairs:
+            if pair.__class__ is not Cons:
+                raise wrong_type(name, pair, "a pair")
 
         def replacement(node: Any) -> Any:
             item = keyed(node) if keyed else node

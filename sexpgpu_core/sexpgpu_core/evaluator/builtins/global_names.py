@@ -1,12 +1,10 @@
-"""Names at run time: interning, setting functions, reading text."""
+"""Names at run time: interning, finding, setting functions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import Problem, problem
-from ...reader import Reader
-from ...spans import Source
+from ...diagnostics import problem
 from ..definitions import CORE_SYMBOLS, builtin
 from ..faults import wrong_type
 from ..machine import current
@@ -18,11 +16,9 @@ from ..values import (
     MultipleValues,
     String,
     Symbol,
-    T,
     Value,
     keyword,
 )
-from .bounds import bounds
 from .characters import text_of
 from .listing import proper
 from .symbols import symbol_of
@@ -144,36 +140,3 @@ def gentemp(prefix: Any = None) -> Value:
         if _status(name, here) is NIL:
             return here.intern(name)
     return NIL
-
-
-@builtin(
-    "read-from-string",
-    "(string &optional eof-error-p eof-value &key (start 0) end preserve-whitespace)",
-)
-def read_from_string(
-    string: Any,
-    eof_error_p: Any = T,
-    eof_value: Any = NIL,
-    *,
-    start: Any = 0,
-    end: Any = NIL,
-    preserve_whitespace: Any = NIL,
-) -> Value:
-    """The first form that a string spells, and the index after it."""
-    text = _string("read-from-string", string)
-    first, last = bounds("read-from-string", start, end, len(text))
-    part = text[first:last]
-    ending = "\n;" if part[-1:].isspace() else ""  # keeps a last space that is a character
-    reader = Reader(Source("-", part + ending), current().module)
-    for form in reader.forms():
-        if reader.diagnostics:
-            break
-        after = first + reader.end
-        if preserve_whitespace is NIL and after < last and text[after].isspace():
-            after += 1
-        return MultipleValues((form, after))
-    if reader.diagnostics:
-        raise Problem(reader.diagnostics[0]._replace(span=None))
-    if eof_error_p is NIL:
-        return MultipleValues((eof_value, last))
-    raise problem("E-READ-EOF", "read-from-string: the string holds no form")

@@ -8,14 +8,17 @@ from ..definitions import builtin
 from ..faults import wrong_type
 from ..format_flow import format_text
 from ..printer import Settings, current_settings, print_text
-from ..streams import StringOutputStream, column_of, pieces_of, write_text
+from ..streams import StringInputStream, StringOutputStream, column_of, pieces_of, write_text
 from ..values import NIL, String, Symbol, T, Value
 from .bounds import bounds
 from .characters import char_of
 from .defining import define, predicate
 
 predicate(
-    "streamp", "(object)", "Whether it is a stream.", lambda x: isinstance(x, StringOutputStream)
+    "streamp",
+    "(object)",
+    "Whether it is a stream.",
+    lambda x: isinstance(x, (StringInputStream, StringOutputStream)),
 )
 predicate(
     "output-stream-p",

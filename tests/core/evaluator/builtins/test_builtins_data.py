@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sexpgpu_core.evaluator import words
+from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.unsupported import HINTS, unsupported
 
 Evaluate = Callable[[str], str]
@@ -105,3 +106,10 @@ def test_what_is_left_out_names_what_stands_in() -> None:
     assert unsupported("DEFCLASS")
     assert unsupported("CAR") is None
     assert all(hint for hint in HINTS.values())
+
+
+def test_every_builtin_has_one_line_that_says_what_it_does() -> None:
+    for name, function in BUILTINS.items():
+        assert function.doc, name
+        assert "\n" not in function.doc, name
+        assert function.lambda_list.startswith("("), name
