@@ -1,37 +1,44 @@
-"""A cluster to a KernelCall: its expressions, its accesses, and its axes.
-
-The linear index is cut at every breakpoint of an access into atoms; neighbouring atoms that every
-access walks evenly are one axis again, the lowest of them the inner one.
-"""
+"""A cluster to expressions and accesses: from the values to store down to what is read."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ..ir import Node, Value
-from ..ir.types import WIDTH
 from .cluster import Cluster, Frame, Key, backward, base, intervals, operand_frame
-from .kernel import FOLD_ROWS, Access, Expr, Kernel, KernelCall, Operand, Place, Store, View
+from .kernel import Expr, View
 from .prepare import INDEXED, RANDOM, REDUCTIONS
 from .views import MOVES, SHIFTING, THROUGH
 
 LITERALS = (0, 1, -1, 2, 0.5)
 """Numbers that are part of a kernel; others are slots, so changing them compiles nothing."""
-WIDE = 64
-"""An inner axis of an elementwise kernel has at least so many elements, if it can."""
-LONG = 4096
-"""A longer one is cut, so that there are rows to share."""
 
 
 class Unfit(Exception):
-    """A value that this kernel cannot read as it lies: it needs a dense copy."""
+    """A value that a kernel cannot read as it lies at a frame: it needs a dense copy that is also
+    spread over [low, high) of the linear index. Without a frame it is a table."""
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, frame: Frame | None = None, low: int = 1, high: int = 1):
         super().__init__(value)
         self.value = value
+        self.frame = frame
+        self.low = low
+        self.high = high
+
+
+class UnfitStore(Exception):  # noqa: N818
+    """A place that a kernel cannot write in its order: it writes a copy that is moved there."""
+
+    def __init__(self, output: Output, frame: Frame):
+        super().__init__(output)
+        self.output = output
+        self.frame = frame
+
+
+Instead = dict[tuple[int, int, "Frame | None"], tuple[View, Frame]]
+"""Dense copies with their own frames, by value and frame."""
 
 
 @dataclass(slots=True)
@@ -44,6 +51,16 @@ class Walk:
     index: int | None = None
     index_stride: int = 0
     value: Value | None = None
+    frame: Frame | None = None
+    table: Value | None = None  # what is read by index
+    output: Output | None = None  # what is written
+
+    def unfit(self, low: int, high: int) -> Exception:
+        if self.output is not None:
+            assert self.frame is not None
+            return UnfitStore(self.output, self.frame)
+        assert self.value is not None
+        return Unfit(self.value, self.frame, low, high)
 
 
 @dataclass(slots=True)
@@ -63,11 +80,16 @@ class Build:
         cluster: Cluster,
         place: Callable[[Value], View | None],
         owner: dict[int, int],
+        instead: Instead,
+        fresh: Key | None = None,
     ) -> None:
         self.cluster = cluster
+        self.instead = instead
+        self.fresh = fresh  # a value to compute, though it has a place
         self.place = place
         self.owner = owner
         self.members = {n.id for n in cluster.nodes}
+        self.points = set(cluster.breaks)
         self.expressions: list[Expr] = []
         self.known: dict[Any, int] = {}
         self.operands: list[tuple[int, str, bool]] = []
@@ -123,9 +145,15 @@ class Build:
         if op == "iota":
             axis = node.get("axis")
             return self.index(node.types[0].shape[axis], frame[axis], node.types[0].dtype)
-        view = None if base(value).node.id in self.members else self.place(value)
-        if view is not None:
-            return self.load(value, view, frame)
+        copy = self.instead.get((node.id, value.result, frame))
+        if copy is not None:
+            return self.load(value, copy[0], copy[1])
+        source = base(value)
+        new = (source.node.id, source.result) == self.fresh
+        if not new and source.node.id not in self.members:
+            view = self.place(value)
+            if view is not None:
+                return self.load(value, view, frame)
         if op in MOVES:
             return self._moved(value, frame)
         self.nodes.add(self.owner.get(node.id, node.id))
@@ -141,14 +169,21 @@ class Build:
         node = value.node
         source = node.operands[0]
         if node.operation in SHIFTING and source.node.operation != "constant":
-            raise Unfit(value)
+            raise Unfit(value, frame)
         below = frame
         if node.operation not in SHIFTING and node.operation not in THROUGH:
             found = backward(node, frame)
-            if found is None:
-                raise Unfit(value)
+            if found is None or not self._fits(source, found):
+                raise Unfit(value, frame)
             below = found
         return self.value(source, below)
+
+    def _fits(self, value: Value, frame: Frame) -> bool:
+        """Whether breakpoints of a value divide one another with those met so far."""
+        points = {p for piece in intervals(value.shape, frame) for p in piece} - self.points
+        fits = all(a % b == 0 or b % a == 0 for a in points for b in self.points)
+        self.points |= points
+        return fits
 
     def _element(self, node: Node, frame: Frame) -> int:
         op, dtype = node.operation, node.types[0].dtype
@@ -173,7 +208,7 @@ class Build:
         return [self.add("cast", (e,), "i64") for e in arguments]
 
     def _reduction(self, node: Node) -> int:
-        frame, _fold = self.cluster.reduced[node.id] if node.id in self.members else (None, False)
+        frame, _ = self.cluster.reduced.get(node.id, (None, False))
         value = node.operands[0]
         if frame is None:
             assert value.type.size == 1, node
@@ -189,7 +224,8 @@ class Build:
     def _indexed(self, node: Node, frame: Frame) -> int:
         """A load whose address has an index that is computed."""
         x, index = node.operands
-        view = self.place(x)
+        copy = self.instead.get((x.node.id, x.result, None))
+        view = copy[0] if copy is not None else self.place(x)
         assert view is not None, node
         axis, mine = node.get("axis"), self.owner.get(node.id, node.id)
         below = operand_frame(node, 1, frame)
@@ -205,7 +241,9 @@ class Build:
         else:
             safe = self.add("guard", (wide, limit), "i64", mine)
         strides, weights, shape = self._table_axes(node, view, frame)
-        walk = self._walk(view, strides, weights, shape, x, safe, view.strides[axis])
+        walk = self._walk(view, strides, weights, shape, safe, view.strides[axis])
+        made = self.walks[walk]
+        made.value, made.frame, made.table = Value(node), frame, x
         loaded = self.add("load", (), view.dtype, mine, access=walk)
         if not drop:
             return loaded
@@ -235,7 +273,9 @@ class Build:
 
     # Accesses
     def load(self, value: Value, view: View, frame: Frame) -> int:
-        walk = self._walk(view, view.strides, frame, view.shape, value)
+        walk = self._walk(view, view.strides, frame, view.shape)
+        made = self.walks[walk]
+        made.value, made.frame = value, frame
         return self.add("load", (), view.dtype, access=walk)
 
     def _operand(self, storage: int, dtype: str, written: bool) -> int:
@@ -250,7 +290,6 @@ class Build:
         strides: Any,
         weights: Any,
         shape: Any,
-        value: Value | None,
         index: int | None = None,
         index_stride: int = 0,
         written: bool = False,
@@ -263,7 +302,7 @@ class Build:
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = len(self.walks)
-            self.walks.append(Walk(operand, pieces, view.offset, index, index_stride, value))
+            self.walks.append(Walk(operand, pieces, view.offset, index, index_stride))
         return found
 
     def store(self, output: Output) -> None:
@@ -279,298 +318,7 @@ class Build:
             kept = list(self.cluster.frames[node.id, output.value.result])
             expression = self.value(output.value, tuple(kept))
         view = output.view
-        walk = self._walk(view, view.strides, kept, view.shape, output.value, written=True)
+        walk = self._walk(view, view.strides, kept, view.shape, written=True)
+        made = self.walks[walk]
+        made.output, made.frame = output, tuple(kept)
         self.outputs.append((output, walk, expression))
-
-    # Axes
-    def finish(self) -> Shaped:
-        """Axes chosen, expressions final."""
-        return Shaped(self)
-
-
-@dataclass(slots=True)
-class Axis:
-    low: int
-    high: int
-
-    @property
-    def size(self) -> int:
-        return self.high // self.low
-
-
-class Shaped:
-    """The axes of a build: `inner`, `outer` (from high to low), strides of every walk on them."""
-
-    def __init__(self, build: Build) -> None:
-        self.build = build
-        self.cluster = build.cluster
-        used = {e.access for e in build.expressions if e.access is not None}
-        used |= {w for _, w, _ in build.outputs}
-        self.walks = [build.walks[w] for w in sorted(used)]
-        atoms = self._atoms()
-        self.inner, rest = self._inner(atoms)
-        self.kept, self.folded = self._outer(rest)
-
-    def _atoms(self) -> list[Axis]:
-        points = {1, self.cluster.size}
-        for walk in self.walks:
-            for low, high, _ in walk.pieces:
-                points |= {low, high}
-        for size, weight in self.build.indices.values():
-            points |= {weight, weight * size}
-        if self.cluster.inner is not None:
-            points.add(self.cluster.inner)
-        for low, high in self.cluster.fold or ():
-            points |= {low, high}
-        ordered = sorted(points)
-        for a, b in itertools.pairwise(ordered):
-            if b % a:
-                raise Unfit(self._culprit(a, b))
-        return [Axis(a, b) for a, b in itertools.pairwise(ordered)]
-
-    def _culprit(self, a: int, b: int) -> Value:
-        for walk in self.walks:
-            for low, high, _ in walk.pieces:
-                if {low, high} & {a, b} and walk.value is not None:
-                    return walk.value
-        raise AssertionError((a, b))
-
-    def stride(self, walk: Walk, axis: Axis) -> int:
-        for low, high, stride in walk.pieces:
-            if low <= axis.low < high:
-                return stride * (axis.low // low)
-        return 0
-
-    def even(self, low: Axis, high: Axis) -> Walk | None:
-        """A walk that does not go evenly from one axis to the next, if there is one."""
-        for walk in self.walks:
-            if self.stride(walk, high) != self.stride(walk, low) * low.size:
-                return walk
-        return None
-
-    def _crosses(self, low: Axis, high: Axis) -> bool:
-        """Whether an index ends between two axes."""
-        edge = low.high
-        return any(edge in (weight, weight * size) for size, weight in self.build.indices.values())
-
-    def _inner(self, atoms: list[Axis]) -> tuple[Axis, list[Axis]]:
-        if not atoms:
-            return Axis(1, 1), []
-        wanted = self.cluster.inner
-        inner, rest = atoms[0], atoms[1:]
-        if wanted is not None:
-            if inner.high > wanted:
-                return Axis(1, 1), atoms
-            while inner.high < wanted:
-                walk = self.even(inner, rest[0])
-                if walk is not None:
-                    assert walk.value is not None
-                    raise Unfit(walk.value)
-                inner = Axis(inner.low, rest.pop(0).high)
-            return inner, rest
-        limit = self.cluster.fold[0][0] if self.cluster.fold else self.cluster.size
-        if inner.low != 1 or inner.high > limit:
-            return Axis(1, 1), atoms
-        while inner.size < WIDE and rest and rest[0].high <= limit:
-            if self.even(inner, rest[0]) is not None or self._crosses(inner, rest[0]):
-                break
-            inner = Axis(inner.low, rest.pop(0).high)
-        return self._shortened(inner, rest)
-
-    def _shortened(self, inner: Axis, rest: list[Axis]) -> tuple[Axis, list[Axis]]:
-        if inner.size <= LONG or self.build.indices:
-            return inner, rest
-        for size in range(1024, 63, -1):
-            if inner.size % size == 0 and size % 16 == 0:
-                return Axis(1, size), [Axis(size, inner.high), *rest]
-        return inner, rest
-
-    def _outer(self, rest: list[Axis]) -> tuple[list[Axis], list[Axis]]:
-        """Kept and folded axes, from high to low."""
-        kept: list[Axis] = []
-        folded: list[Axis] = []
-        for axis in rest:
-            inside = any(a <= axis.low < b for a, b in self.cluster.fold or ())
-            into = folded if inside else kept
-            last = into[-1] if into else None
-            joins = (
-                last is not None
-                and last.high == axis.low
-                and self.even(last, axis) is None
-                and not self._crosses(last, axis)
-            )
-            if joins and last is not None:
-                into[-1] = Axis(last.low, axis.high)
-            else:
-                into.append(axis)
-        return kept[::-1], folded[::-1]
-
-    # The calls
-    def calls(self) -> list[KernelCall]:
-        """One call, or several where there are more outer axes than a kernel has."""
-        folds = self.cluster.fold is not None and any(o.fold for o, _, _ in self.build.outputs)
-        kept, folded = self.kept, self.folded
-        if not folds:
-            kept = sorted(kept + folded, key=lambda a: -a.low)
-            folded = []
-        room = 1 if folds else 3
-        extra, kept = kept[: max(0, len(kept) - room)], kept[max(0, len(kept) - room) :]
-        if folds and len(folded) > 2:
-            uneven = self.even(folded[1], folded[0]) or self.even(folded[2], folded[1])
-            assert uneven is not None
-            assert uneven.value is not None
-            raise Unfit(uneven.value)
-        axes: list[Axis | None] = [None] * (room - len(kept)) + list(kept)
-        if folds:
-            axes += [None] * (2 - len(folded)) + list(folded)
-        kernel, scalars = self._kernel(axes, extra, folds)
-        return [self._call(kernel, scalars, axes, at) for at in self._positions(extra)]
-
-    def _positions(self, extra: list[Axis]) -> list[list[tuple[Axis, int]]]:
-        found: list[list[tuple[Axis, int]]] = [[]]
-        for axis in extra:
-            found = [[*at, (axis, i)] for at in found for i in range(axis.size)]
-        return found
-
-    def _call(
-        self,
-        kernel: Kernel,
-        scalars: list[Any],
-        axes: list[Axis | None],
-        at: list[tuple[Axis, int]],
-    ) -> KernelCall:
-        build = self.build
-        places = []
-        for walk in build.walks:
-            s0, s1, s2 = (0 if a is None else self.stride(walk, a) for a in axes)
-            offset = walk.offset + sum(i * self.stride(walk, a) for a, i in at)
-            step = walk.index_stride
-            if walk.index is None:
-                step = self.stride(walk, self.inner) if self.inner.size > 1 else 0
-            places.append((s0, s1, s2, offset, step))
-        sizes = tuple(1 if a is None else a.size for a in axes)
-        number = [v if not isinstance(v, Position) else v.at(at) for v in scalars]
-        return KernelCall(
-            kernel,
-            tuple(storage for storage, _, _ in build.operands),
-            sizes,  # type: ignore[arg-type]
-            tuple(places),
-            tuple(number),
-            nodes=tuple(sorted(build.nodes)),
-        )
-
-    def _kernel(
-        self, axes: list[Axis | None], extra: list[Axis], folds: bool
-    ) -> tuple[Kernel, list[Any]]:
-        build = self.build
-        final = Final(self, axes, extra)
-        moved = [final.place(e) for e in range(len(build.expressions))]
-        accesses = []
-        for walk in build.walks:
-            inner = self.stride(walk, self.inner) if self.inner.size > 1 else 0
-            index = None if walk.index is None else moved[walk.index]
-            if inner not in (0, 1) and index is not None and walk.value is not None:
-                raise Unfit(walk.value)
-            accesses.append(Access(walk.operand, inner if inner in (0, 1) else 2, index))
-        stores = tuple(
-            Store(w, moved[e], o.fold or "none")
-            for o, w, e in build.outputs  # type: ignore[arg-type]
-        )
-        kernel = Kernel(
-            self.inner.size,
-            folds,
-            self._operands(),
-            tuple(accesses),
-            tuple(d for d, _ in final.scalars),
-            tuple(final.expressions),
-            stores,
-        )
-        return kernel, [v for _, v in final.scalars]
-
-    def _operands(self) -> tuple[Operand, ...]:
-        found = []
-        reads = {s: i for i, (s, _, written) in enumerate(self.build.operands) if not written}
-        for storage, dtype, written in self.build.operands:
-            found.append(Operand(dtype, written, reads.get(storage) if written else None))
-        return tuple(found)
-
-
-@dataclass(slots=True)
-class Position:
-    """A number that depends on which of several calls it is: an index on an unrolled axis."""
-
-    terms: list[tuple[int, int]]  # low of the axis, factor
-
-    def at(self, position: list[tuple[Axis, int]]) -> int:
-        where = {axis.low: i for axis, i in position}
-        return sum(where[low] * factor for low, factor in self.terms)
-
-
-class Final:
-    """Expressions with indices written out over the axes."""
-
-    def __init__(self, shaped: Shaped, axes: list[Axis | None], extra: list[Axis]) -> None:
-        self.shaped = shaped
-        self.axes = axes
-        self.extra = extra
-        self.expressions: list[Expr] = []
-        self.scalars: list[tuple[str, Any]] = list(shaped.build.values)
-        self.went: dict[int, int] = {}
-
-    def place(self, e: int) -> int:
-        x = self.shaped.build.expressions[e]
-        if x.op == "index":
-            self.went[e] = self._index(*self.shaped.build.indices[e])
-        else:
-            args = tuple(self.went[a] for a in x.args)
-            moved = x
-            if args != x.args:
-                moved = Expr(x.op, args, x.dtype, x.access, x.slot, x.literal, x.attributes, x.node)
-            self.went[e] = self._add(moved)
-        return self.went[e]
-
-    def _add(self, x: Expr) -> int:
-        self.expressions.append(x)
-        return len(self.expressions) - 1
-
-    def _number(self, value: int) -> int:
-        if value in LITERALS:
-            return self._add(Expr("literal", (), "i32", literal=value))
-        self.scalars.append(("i32", value))
-        return self._add(Expr("uniform", (), "i32", slot=len(self.scalars) - 1))
-
-    def _index(self, size: int, weight: int) -> int:
-        low, high = weight, weight * size
-        terms: list[int] = []
-        for number, axis in enumerate(self.axes):
-            if axis is not None and low <= axis.low and axis.high <= high:
-                found = self._add(Expr("outer-index", (), "i32", slot=number))
-                terms.append(self._scaled(found, axis.low // low))
-        fixed = [(a.low, a.low // low) for a in self.extra if low <= a.low and a.high <= high]
-        if fixed:
-            self.scalars.append(("i32", Position(fixed)))
-            terms.append(self._add(Expr("uniform", (), "i32", slot=len(self.scalars) - 1)))
-        if self.shaped.inner.size > 1 and low < self.shaped.inner.high:
-            terms.append(self._inner(size, weight))
-        total = terms[0] if terms else self._number(0)
-        for term in terms[1:]:
-            total = self._add(Expr("add", (total, term), "i32"))
-        return total
-
-    def _scaled(self, e: int, factor: int) -> int:
-        if factor == 1:
-            return e
-        return self._add(Expr("multiply", (e, self._number(factor)), "i32"))
-
-    def _inner(self, size: int, weight: int) -> int:
-        """The part of an index that j tells: (j div weight) mod size."""
-        inner = self.shaped.inner
-        j = self._add(Expr("inner-index", (), "i32"))
-        if weight > 1:
-            j = self._add(Expr("quotient", (j, self._number(weight)), "i32"))
-        if weight * size < inner.high:
-            j = self._add(Expr("rem", (j, self._number(size)), "i32"))
-        return j
-
-
-__all__ = ["FOLD_ROWS", "WIDTH", "Build", "Key", "Output", "Place", "Shaped", "Unfit", "intervals"]

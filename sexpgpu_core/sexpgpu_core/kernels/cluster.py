@@ -22,7 +22,18 @@ LIMIT = 250
 class Cluster:
     """Nodes of one kernel and the frames of the values it makes and reads."""
 
-    __slots__ = ("breaks", "fold", "frames", "id", "inner", "late", "made", "nodes", "reduced", "size")
+    __slots__ = (
+        "breaks",
+        "fold",
+        "frames",
+        "id",
+        "inner",
+        "late",
+        "made",
+        "nodes",
+        "reduced",
+        "size",
+    )
 
     def __init__(self, id: int, size: int) -> None:
         self.id = id
@@ -448,7 +459,11 @@ class Clusters:
 
     def _merge(self, cluster: Cluster, other: Cluster) -> bool:
         """Take in another cluster of the same space, if no third unit stands between."""
-        if other.late != cluster.late or other.size != cluster.size or len(cluster.nodes) + len(other.nodes) > LIMIT:
+        if (
+            other.late != cluster.late
+            or other.size != cluster.size
+            or len(cluster.nodes) + len(other.nodes) > LIMIT
+        ):
             return False
         inner = cluster.inner or other.inner
         fold = cluster.fold or other.fold

@@ -18,7 +18,22 @@ COST = {
     **dict.fromkeys(("log", "log2", "expm1"), 16),
     **dict.fromkeys(("log1p", "erfc", "random"), 30),
     **dict.fromkeys(
-        ["power", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "asinh", "acosh", "atanh", "cbrt", "lgamma"], 100
+        [
+            "power",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "atan2",
+            "sinh",
+            "cosh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "cbrt",
+            "lgamma",
+        ],
+        100,
     ),
 }
 """In units of an addition, where it is not 1."""
@@ -39,7 +54,21 @@ def element(t: Target, op: str, given: str, dtype: str, arguments: list[Register
     return result if op in EXACT else rounded(t, dtype, result)
 
 
-EXACT = frozenset(["negate", "abs", "maximum", "minimum", "where", "clip", "floor", "ceiling", "round", "truncate", "sign"])
+EXACT = frozenset(
+    [
+        "negate",
+        "abs",
+        "maximum",
+        "minimum",
+        "where",
+        "clip",
+        "floor",
+        "ceiling",
+        "round",
+        "truncate",
+        "sign",
+    ]
+)
 """Results that need no rounding: they are operands, or exact."""
 
 

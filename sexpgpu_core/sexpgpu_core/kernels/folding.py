@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ..ir.types import Type
-from .build import Output, Shaped
+from .axes import Shaped
+from .build import Output
 from .kernel import FOLD_ROWS, Access, Expr, Fold, Kernel, KernelCall, Operand, Place, Store, View
 
 Temporary = Callable[[Type], View]
@@ -82,9 +83,7 @@ def _finished(
     yield _finish(group, kept, parts, nodes)
 
 
-def _finish(
-    group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...]
-) -> KernelCall:
+def _finish(group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...]) -> KernelCall:
     """One kernel that folds several partials of one width."""
     count, width = len(group), group[0].width
     inner = 1 if width > 1 else 0

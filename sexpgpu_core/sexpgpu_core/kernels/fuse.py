@@ -13,8 +13,9 @@ from typing import Any
 from ..ir import Graph, Node, Value
 from ..ir.operation import Operations
 from ..ir.types import Type
-from .build import Build, Output, Shaped, Unfit
-from .cluster import Cluster, Clusters, Key, base
+from .axes import Shaped
+from .build import Build, Instead, Output, Unfit, UnfitStore
+from .cluster import Cluster, Clusters, Frame, Key, base
 from .folding import fold_calls
 from .kernel import KernelCall, NodeCall, Schedule, Storage, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
@@ -48,7 +49,6 @@ class Fusion:
         self.inputs_by_name: dict[tuple[str, str], int] = {}
         self.stored: set[Key] = set()
         self.copied: dict[Key, Value] = {}  # copies that calls and results take instead
-        self.redirected: dict[Key, View] = {}  # dense copies that kernels read instead
 
     # Storages and places
     def storage(self, type: Type, kind: str, name: str = "", constant: object = None) -> int:
@@ -95,9 +95,6 @@ class Fusion:
     def place(self, value: Value) -> View | None:
         """The place of a value, or None: it is not stored, or strides cannot say it."""
         key = value.node.id, value.result
-        dense = self.redirected.get(key)
-        if dense is not None:
-            return dense
         if value.node.operation not in MOVES:
             return self.base_view(value)
         if key not in self.places:
@@ -358,7 +355,9 @@ class Fusion:
         return found
 
     def _unit_calls(self, unit: Cluster | Node, goals: set[Key]) -> list[KernelCall | NodeCall]:
-        return [self._node_call(unit)] if isinstance(unit, Node) else self._kernel_calls(unit, goals)
+        return (
+            [self._node_call(unit)] if isinstance(unit, Node) else self._kernel_calls(unit, goals)
+        )
 
     def _hazards(
         self,
@@ -408,38 +407,94 @@ class Fusion:
             call.commit = commit
         return calls
 
-    def _built(self, cluster: Cluster, outputs: list[Output]) -> list[KernelCall | NodeCall]:
+    def _built(
+        self, cluster: Cluster, outputs: list[Output], fresh: Key | None = None
+    ) -> list[KernelCall | NodeCall]:
         """The cluster's calls; what it cannot read as it lies is copied ahead."""
         ahead: list[KernelCall | NodeCall] = []
+        behind: list[KernelCall | NodeCall] = []
+        instead: Instead = {}
         while True:
             try:
-                return [*ahead, *self._attempt(cluster, outputs)]
+                return [*ahead, *self._attempt(cluster, outputs, instead, fresh), *behind]
+            except UnfitStore as unfit:
+                behind += self._moved_store(unfit)
             except Unfit as unfit:
-                key = unfit.value.node.id, unfit.value.result
-                assert key not in self.redirected, unfit.value
-                ahead += self._dense_copy(unfit.value)
+                key = unfit.value.node.id, unfit.value.result, unfit.frame
+                if key in instead:
+                    raise
+                calls, view, frame = self._spread(unfit)
+                instead[key] = view, frame
+                ahead += calls
 
-    def _attempt(self, cluster: Cluster, outputs: list[Output]) -> list[KernelCall | NodeCall]:
-        build = Build(cluster, self.place, self.prepared.owner)
+    def _attempt(
+        self, cluster: Cluster, outputs: list[Output], instead: Instead, fresh: Key | None
+    ) -> list[KernelCall | NodeCall]:
+        build = Build(cluster, self.place, self.prepared.owner, instead, fresh)
         folds, plain = [o for o in outputs if o.fold], [o for o in outputs if not o.fold]
         for output in (*plain, *folds):
             build.store(output)
         return list(fold_calls(Shaped(build), folds, self.dense))
 
-    def _dense_copy(self, value: Value) -> list[KernelCall | NodeCall]:
-        view = self.dense(value.type)
-        calls = self._copy_calls(value, view)
-        self.redirected[value.node.id, value.result] = view
-        self.places = {}
-        return calls
+    def _moved_store(self, unfit: UnfitStore) -> list[KernelCall | NodeCall]:
+        """Write in the order of the linear index first, and move that to its place."""
+        output, type = unfit.output, unfit.output.value.type
+        held = self.dense(type)
+        strides, step = [0] * len(type.shape), 1
+        for axis in sorted(range(len(type.shape)), key=lambda a: unfit.frame[a]):
+            strides[axis] = step
+            step *= type.shape[axis]
+        view = View(held.storage, type.dtype, type.shape, tuple(strides))
+        source = Value(self.prepared.node("held", (), (type,)))
+        self.bases[source.node.id, 0] = view
+        target, output.view = output.view, view
+        return self._copy_calls(source, target)
 
-    def _copy_calls(self, value: Value, view: View) -> list[KernelCall | NodeCall]:
-        """A kernel of its own that writes a value to a place."""
+    def _spread(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
+        """A dense copy of a value in the order of the linear index, with its frame."""
+        value, frame = unfit.value, unfit.frame
+        if frame is not None:
+            value, frame = self._ordered(value, frame, unfit.low, unfit.high)
+        view = self.dense(value.type)
+        return self._copy_calls(value, view, unfit.value), view, frame or ()
+
+    def _ordered(self, value: Value, frame: Frame, low: int, high: int) -> tuple[Value, Frame]:
+        """The value with its axes from high to low, and broadcast over what of [low, high) it
+        does not run along."""
+        axes = sorted((w, n, a) for a, (n, w) in enumerate(zip(value.shape, frame)) if n > 1)
+        dims: list[tuple[int, int, bool]] = []
+        at = low
+        for weight, size, _ in axes:
+            if at < min(weight, high):
+                dims.append((at, min(weight, high) // at, False))
+            dims.append((weight, size, True))
+            at = max(at, weight * size)
+        if at < high:
+            dims.append((at, high // at, False))
+        dims.reverse()
+        order = [a for a, n in enumerate(value.shape) if n == 1] + [a for _, _, a in axes[::-1]]
+        kept = tuple(n if own else 1 for _, n, own in dims)
+        value = self._view(
+            "permute", value, tuple(value.shape[a] for a in order), axes=tuple(order)
+        )
+        value = self._view("reshape", value, kept, shape=kept)
+        shape = tuple(n for _, n, _ in dims)
+        return self._view("broadcast-to", value, shape, shape=shape), tuple(w for w, _, _ in dims)
+
+    def _view(self, operation: str, value: Value, to: tuple[int, ...], **given: Any) -> Value:
+        return Value(self.prepared.node(operation, (value,), (Type(value.dtype, to),), **given))
+
+    def _copy_calls(
+        self, value: Value, view: View, fresh: Value | None = None
+    ) -> list[KernelCall | NodeCall]:
+        """A kernel of its own that writes a value to a place; `fresh` is computed, not read."""
         made = self.prepared.node("copy", (value,), (value.type,))
         alone = Clusters()
         cluster = alone.add(made)
         cluster.id = -1
-        return self._built(cluster, [Output(Value(made), view)])
+        computed = fresh is not None and is_compute(fresh.node)
+        key = (fresh.node.id, fresh.result) if fresh is not None and computed else None
+        return self._built(cluster, [Output(Value(made), view)], key)
 
     # The order
     def _schedule(

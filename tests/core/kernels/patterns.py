@@ -99,9 +99,7 @@ def heads(b: Builder, x: Value, start: int, count: int) -> Value:
     """(b t 3d) to (b h t d/h) of one third."""
     n, t, d3 = x.shape
     d = d3 // 3
-    cut = b(
-        "slice", x, starts=(0, 0, start * d), stops=(n, t, start * d + d), steps=(1, 1, 1)
-    )
+    cut = b("slice", x, starts=(0, 0, start * d), stops=(n, t, start * d + d), steps=(1, 1, 1))
     return b("permute", b("reshape", cut, shape=(n, t, count, d // count)), axes=(0, 2, 1, 3))
 
 

@@ -15,7 +15,22 @@ from sexpgpu_core.kernels.fuse import schedule
 from sexpgpu_core.kernels.kernel import KernelCall, NodeCall, Schedule, View
 
 LIBRARY = frozenset(
-    ["matmul", "scatter-add", "scatter-set", "put-along", "add-along", "argmax", "argmin", "argsort", "top-k", "cumsum", "cumprod", "cummax", "cummin", "searchsorted"]
+    [
+        "matmul",
+        "scatter-add",
+        "scatter-set",
+        "put-along",
+        "add-along",
+        "argmax",
+        "argmin",
+        "argsort",
+        "top-k",
+        "cumsum",
+        "cumprod",
+        "cummax",
+        "cummin",
+        "searchsorted",
+    ]
 )
 
 

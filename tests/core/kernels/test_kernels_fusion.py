@@ -20,6 +20,7 @@ from patterns import (
     training_step,
 )
 from run_schedule import library, run
+
 from sexpgpu_core.ir import Builder, Graph
 from sexpgpu_core.ir.interpret import run as interpret
 from sexpgpu_core.ir.ops import OPERATIONS

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from jit import run_call
+
 from sexpgpu_core.kernels import maths
 from sexpgpu_core.kernels.kernel import Access, Expr, Kernel, KernelCall, Operand, Store
 from sexpgpu_core.kernels.target import Target
@@ -52,13 +53,19 @@ def elementwise(function):  # type: ignore[no-untyped-def]
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
-    return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
+    return np.where(
+        x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x)))
+    )
 
 
 ROWS = {
     "exp": (np.exp, spread(-87, 88), 2e-7),
     "exp2": (np.exp2, spread(-126, 127.9), 2e-7),
-    "expm1": (np.expm1, np.concatenate([spread(-20, 80), across(1e-30, 1), -across(1e-30, 1)]), 4e-7),
+    "expm1": (
+        np.expm1,
+        np.concatenate([spread(-20, 80), across(1e-30, 1), -across(1e-30, 1)]),
+        4e-7,
+    ),
     "log": (np.log, np.concatenate([across(1e-38, 3e38), spread(0.9, 1.1)]), 2e-7),
     "log2": (np.log2, np.concatenate([across(1e-38, 3e38), spread(0.9, 1.1)]), 4e-7),
     "log1p": (np.log1p, np.concatenate([across(1e-30, 3e38), spread(-0.99, 2)]), 4e-7),

@@ -8,6 +8,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from run_schedule import run
+
 from sexpgpu_core.ir import Builder, Graph, Value
 from sexpgpu_core.ir.interpret import run as interpret
 from sexpgpu_core.ir.ops import OPERATIONS
@@ -34,10 +35,26 @@ class Drawn:
         return self.draw(st.sampled_from(self.values))
 
     def grow(self) -> None:
-        kind = self.draw(st.sampled_from(
-            ["unary", "binary", "binary", "reduce", "reduce", "reshape", "permute", "slice",
-             "broadcast", "where", "iota", "concat", "matmul", "gather"]
-        ))
+        kind = self.draw(
+            st.sampled_from(
+                [
+                    "unary",
+                    "binary",
+                    "binary",
+                    "reduce",
+                    "reduce",
+                    "reshape",
+                    "permute",
+                    "slice",
+                    "broadcast",
+                    "where",
+                    "iota",
+                    "concat",
+                    "matmul",
+                    "gather",
+                ]
+            )
+        )
         value = getattr(self, kind)()
         if value is not None and value.type.size <= 20_000:
             self.values.append(value)
