@@ -106,7 +106,7 @@ def _bf16(value: float) -> int:
     if value != value:
         return 0x7FC0
     single = struct.unpack("<f", struct.pack("<f", _single(value)))[0]
-    raw = struct.unpack("<I", struct.pack("<f", single))[0]
+    raw: int = struct.unpack("<I", struct.pack("<f", single))[0]
     if single != value and abs(single) != float("inf"):
         toward = abs(single) > abs(value)
         raw = (raw - 1 if toward else raw) | 1

@@ -136,10 +136,18 @@ def test_a_provider_always_exists() -> None:
 
 def test_batch_axes_join_where_strides_allow() -> None:
     a = Matrix(0, 8, 1, (320, 80))
-    b = Matrix(0, 4, 1, (0, 0))
+    b = Matrix(0, 4, 1, (128, 32))
     c = Matrix(0, 4, 1, (160, 40))
     product = Product("f32", (2, 4), 10, 4, 8, a, b, c)
     assert merged(product).batch == (8,)
+
+
+def test_a_batch_that_continues_the_rows_is_rows() -> None:
+    a = Matrix(0, 8, 1, (320, 80))
+    b = Matrix(0, 4, 1, (0, 0))
+    c = Matrix(0, 4, 1, (160, 40))
+    found = merged(Product("f32", (2, 4), 10, 4, 8, a, b, c))
+    assert (found.batch, found.m) == ((), 80)
 
 
 class fresh_machine:  # noqa: N801

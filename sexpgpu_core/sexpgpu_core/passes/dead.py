@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
-from ..ir import Graph
-from ..ir.operation import Operations
-from .rebuild import rebuild
+from ..ir import Graph, Node, Value
 
 
-def drop_dead(graph: Graph, operations: Operations) -> Graph:
-    """The same graph if nothing is dead."""
-    return graph if len(graph.live()) == len(graph.nodes) else rebuild(graph, operations)
+def drop_dead(graph: Graph) -> Graph:
+    """The same graph if nothing is dead. Nodes are unique already, so they are only renumbered."""
+    live = graph.live()
+    if len(live) == len(graph.nodes):
+        return graph
+    small = Graph()
+    small.bodies = graph.bodies
+    went: dict[int, Node] = {}
+    for node in graph.nodes:
+        if node.id not in live:
+            continue
+        operands = tuple([Value(went[v.node.id], v.result) for v in node.operands])
+        copy = Node(
+            node.operation,
+            operands,
+            node.attributes,
+            node.types,
+            node.policy,
+            node.copy,
+            len(small.nodes),
+        )
+        went[node.id] = copy
+        small.nodes.append(copy)
+        if node.id in graph.origins:
+            small.origins[copy.id] = graph.origins[node.id]
+    small.results = {n: Value(went[v.node.id], v.result) for n, v in graph.results.items()}
+    return small

@@ -1,6 +1,7 @@
 """Composites that the device does not take as one call become primitives, by their own `expand`.
 
 A rule of the builder: what an expansion makes goes through it too, so nothing composite is left.
+Local rules and the contraction to fma run in the same walk.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from ..ir import Builder, Node, Value
 from ..ir.builder import Rule
 from ..ir.operation import Operations
 from ..ir.rules import local_rule
+from .contract import contracted
 from .rebuild import Change
 
 Library = Callable[[str], bool]
 
 
 class Expansion:
-    """`rule` for single results (local rules first), `change` for nodes with several."""
+    """`rule` for single results, `change` for nodes with several."""
 
     def __init__(self, operations: Operations, library: Library) -> None:
         self.operations = operations
@@ -33,7 +35,7 @@ class Expansion:
         if instead is not None:
             return instead
         values = self._expanded(b, operation, operands, attributes)
-        return None if values is None else values[0]
+        return contracted(b, operation, operands) if values is None else values[0]
 
     def change(
         self, b: Builder, node: Node, operands: tuple[Value, ...]

@@ -1,6 +1,7 @@
-"""All passes in order: precision, then expansion with local rules, then fma, then dead code.
+"""All passes in order: precision, then expansion with local rules and fma, then dead code.
 
-At most three walks over a graph; bodies of `update` go through the same.
+At most two walks that make nodes (45.29), and one that renumbers them; bodies of `update` go
+through the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from typing import NamedTuple
 
 from ..ir import Builder, Graph
 from ..ir.operation import Operations
-from .contract import contract
 from .dead import drop_dead
 from .expand import expansion
 from .precision import POLICIES, precision_change
@@ -35,9 +35,7 @@ def optimize(
     graph = _bodies(graph, operations, library)
     graph = _simplify(graph, operations, library)
     counts["expand"] = len(graph.nodes)
-    graph = rebuild(graph, operations, contract)
-    counts["contract"] = len(graph.nodes)
-    graph = drop_dead(graph, operations)
+    graph = drop_dead(graph)
     counts["dead"] = len(graph.nodes)
     return graph, Report(counts)
 
@@ -66,7 +64,5 @@ def _simplify(graph: Graph, operations: Operations, library: Callable[[str], boo
 def _bodies(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Graph:
     """Bodies keep their keys: the hash of what was traced."""
     for key, body in list(graph.bodies.items()):
-        small = _simplify(body, operations, library)
-        small = drop_dead(rebuild(small, operations, contract), operations)
-        graph.bodies[key] = small
+        graph.bodies[key] = drop_dead(_simplify(body, operations, library))
     return graph

@@ -8,7 +8,7 @@ from ..ir.types import Type
 from ..kernels.kernel import KernelCall, NodeCall, Schedule, Storage, View
 from .inplace import successors
 from .memory import Lifetime, aligned, place, stack
-from .order import order_calls
+from .order import Touch, order_calls, touches
 from .plan import Buffer, Persistent, Plan, Region, Result
 from .verify import verify_plan
 
@@ -38,8 +38,10 @@ def make_plan(name: str, schedule: Schedule, persistent: Persistent) -> Plan:
     kept = {v.storage for v in schedule.results.values()}
     if schedule.verdict is not None:
         kept.add(schedule.verdict)
-    calls = order_calls(storages, schedule.calls, schedule.commit, frozenset(kept))
-    first, last = lifetimes(calls, len(storages))
+    given = touches(schedule.calls)
+    order = order_calls(storages, given, schedule.commit, frozenset(kept))
+    calls = [schedule.calls[i] for i in order]
+    first, last = lifetimes([given[i] for i in order])
     end = max(len(calls) - 1, 0)
     for s in kept:
         first.setdefault(s, 0)
@@ -73,14 +75,12 @@ def make_plan(name: str, schedule: Schedule, persistent: Persistent) -> Plan:
     return plan
 
 
-def lifetimes(
-    calls: Sequence[KernelCall | NodeCall], count: int
-) -> tuple[dict[int, int], dict[int, int]]:
+def lifetimes(calls: Sequence[Touch]) -> tuple[dict[int, int], dict[int, int]]:
     """First and last call that touches each storage."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
-    for i, call in enumerate(calls):
-        for s in call.reads() | call.writes():
+    for i, (reads, writes) in enumerate(calls):
+        for s in reads | writes:
             first.setdefault(s, i)
             last[s] = i
     return first, last

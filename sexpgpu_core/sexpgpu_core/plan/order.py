@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ..kernels.kernel import KernelCall, NodeCall, Storage
 
@@ -18,15 +19,25 @@ WINDOW = 12
 """Ready calls that are compared."""
 
 
-def dependencies(calls: Sequence[Call]) -> list[set[int]]:
+class Touch(NamedTuple):
+    """Storages that a call reads and writes. Asked of each call once: they are sets made anew."""
+
+    reads: set[int]
+    writes: set[int]
+
+
+def touches(calls: Sequence[Call]) -> list[Touch]:
+    return [Touch(c.reads(), c.writes()) for c in calls]
+
+
+def dependencies(calls: Sequence[Touch]) -> list[set[int]]:
     """For each call the earlier calls that must come before it: read after write, write after
     read, write after write, by storage."""
     before: list[set[int]] = []
     writers: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
-    for i, call in enumerate(calls):
+    for i, (reads, writes) in enumerate(calls):
         needs = set()
-        reads, writes = call.reads(), call.writes()
         for s in reads:
             if s in writers:
                 needs.add(writers[s])
@@ -45,34 +56,34 @@ def dependencies(calls: Sequence[Call]) -> list[set[int]]:
 
 
 def order_calls(
-    storages: Sequence[Storage], calls: Sequence[Call], commit: int, kept: frozenset[int]
-) -> list[Call]:
-    """Reorder `calls[:commit]`; the commit part follows as it is. `kept`: storages that live to
-    the end (results)."""
-    head = list(calls[:commit])
-    tail = list(calls[commit:])
+    storages: Sequence[Storage], calls: Sequence[Touch], commit: int, kept: frozenset[int]
+) -> list[int]:
+    """Numbers of the calls in their new order: `calls[:commit]` may move, the commit part follows
+    as it is. `kept`: storages that live to the end (results)."""
+    head = calls[:commit]
+    tail = list(range(commit, len(calls)))
     if len(head) < 3:
-        return head + tail
+        return list(range(len(calls)))
     sizes = [_transient_bytes(s) for s in storages]
-    pinned = kept.union(*(c.reads() for c in tail)) if tail else kept
+    pinned = kept.union(*(calls[i].reads for i in tail))
     before = dependencies(head)
-    best, least = None, GAIN * peak(head, range(len(head)), sizes, pinned)
+    best, least = list(range(commit)), GAIN * peak(head, range(len(head)), sizes, pinned)
     for chosen in (_forward(head, before, sizes, pinned), _backward(head, before, sizes)):
         reached = peak(head, chosen, sizes, pinned)
         if reached < least:
             best, least = chosen, reached
-    return ([head[i] for i in best] if best is not None else head) + tail
+    return best + tail
 
 
 def peak(
-    calls: Sequence[Call], order: Sequence[int], sizes: Sequence[int], pinned: frozenset[int]
+    calls: Sequence[Touch], order: Sequence[int], sizes: Sequence[int], pinned: frozenset[int]
 ) -> int:
     """Most transient bytes alive at once in this order."""
     left = _uses(calls)
     live: set[int] = set()
     now = most = 0
     for i in order:
-        touched = calls[i].reads() | calls[i].writes()
+        touched = calls[i].reads | calls[i].writes
         for s in touched - live:
             live.add(s)
             now += sizes[s]
@@ -88,21 +99,21 @@ def _transient_bytes(storage: Storage) -> int:
     return storage.type.bytes if storage.kind == "temp" else 0
 
 
-def _uses(calls: Sequence[Call]) -> dict[int, int]:
+def _uses(calls: Sequence[Touch]) -> dict[int, int]:
     count: dict[int, int] = {}
     for call in calls:
-        for s in call.reads() | call.writes():
+        for s in call.reads | call.writes:
             count[s] = count.get(s, 0) + 1
     return count
 
 
 def _forward(
-    calls: Sequence[Call], before: list[set[int]], sizes: Sequence[int], pinned: frozenset[int]
+    calls: Sequence[Touch], before: list[set[int]], sizes: Sequence[int], pinned: frozenset[int]
 ) -> list[int]:
     """From the first call on: of the ready ones take that after which least is alive. It brings
     forward what frees."""
     left = _uses(calls)
-    touched = [c.reads() | c.writes() for c in calls]
+    touched = [c.reads | c.writes for c in calls]
     live: set[int] = set()
 
     def growth(i: int) -> int:
@@ -122,15 +133,15 @@ def _forward(
     return _schedule(before, growth, took, range(len(calls)))
 
 
-def _backward(calls: Sequence[Call], before: list[set[int]], sizes: Sequence[int]) -> list[int]:
+def _backward(calls: Sequence[Touch], before: list[set[int]], sizes: Sequence[int]) -> list[int]:
     """From the last call back: of those that nothing is waiting for take that before which least
     is alive. It puts off what is not needed yet."""
     after: list[set[int]] = [set() for _ in calls]
     for i, needs in enumerate(before):
         for j in needs:
             after[j].add(i)
-    reads = [c.reads() - c.writes() for c in calls]
-    writes = [c.writes() for c in calls]
+    reads = [c.reads - c.writes for c in calls]
+    writes = [c.writes for c in calls]
     writers: dict[int, int] = {}
     for made in writes:
         for s in made:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..kernels.kernel import KernelCall, Storage
 from .inplace import may_share
+from .order import Touch, touches
 from .plan import Buffer, Plan, Region
 
 
@@ -16,17 +17,18 @@ class PlanError(AssertionError):
 def verify_plan(plan: Plan, storages: Sequence[Storage]) -> None:
     """Raises PlanError: a read before its write, a commit out of place, a persistent value read
     after it was written, overlapping lifetimes."""
-    _check_commit(plan)
-    _check_order(plan)
-    _check_overlap(plan, storages)
+    calls = touches(plan.calls)
+    _check_commit(plan, calls)
+    _check_order(plan, calls)
+    _check_overlap(plan, calls, storages)
 
 
-def _check_commit(plan: Plan) -> None:
-    for i, call in enumerate(plan.calls):
-        persistent = [s for s in call.writes() if plan.buffers[s].region is Region.PERSISTENT]
-        if persistent and i < plan.commit:
+def _check_commit(plan: Plan, calls: Sequence[Touch]) -> None:
+    for i, (_, writes) in enumerate(calls):
+        regions = {plan.buffers[s].region for s in writes}
+        if Region.PERSISTENT in regions and i < plan.commit:
             raise PlanError(f"{plan.name}: call {i} writes persistent memory before the commit")
-        if call.writes() and any(plan.buffers[s].region is Region.INPUT for s in call.writes()):
+        if Region.INPUT in regions or Region.SCALAR in regions:
             raise PlanError(f"{plan.name}: call {i} writes an input")
     if plan.commit < len(plan.calls) and plan.verdict is not None:
         region = plan.buffers[plan.verdict].region
@@ -34,12 +36,11 @@ def _check_commit(plan: Plan) -> None:
             raise PlanError(f"{plan.name}: the verdict stands in {region.value} memory")
 
 
-def _check_order(plan: Plan) -> None:
+def _check_order(plan: Plan, calls: Sequence[Touch]) -> None:
     """Temps are written before they are read; a donated value has no reader after its writer."""
     written: set[int] = set()
-    for i, call in enumerate(plan.calls):
-        writes = call.writes()
-        for s in call.reads() - writes:
+    for i, (reads, writes) in enumerate(calls):
+        for s in reads - writes:
             region = plan.buffers[s].region
             if region in (Region.TRANSIENT, Region.OUTPUT) and s not in written:
                 raise PlanError(f"{plan.name}: call {i} reads buffer {s} before it is written")
@@ -54,28 +55,28 @@ def _averages(plan: Plan, writes: set[int]) -> bool:
     return any(plan.buffers[s].name.startswith("ema:") for s in writes)
 
 
-def _check_overlap(plan: Plan, storages: Sequence[Storage]) -> None:
-    transient = [b for b in plan.buffers if b.region is Region.TRANSIENT and _touched(plan, b)]
+def _check_overlap(plan: Plan, calls: Sequence[Touch], storages: Sequence[Storage]) -> None:
+    transient = [b for b in plan.buffers if b.region is Region.TRANSIENT and _touched(calls, b)]
     if any(b.offset + b.bytes > plan.bytes[Region.TRANSIENT] for b in transient):
         raise PlanError(f"{plan.name}: a buffer reaches beyond the region")
     alive: list[Buffer] = []
     for new in sorted(transient, key=lambda b: b.first):
-        alive = [b for b in alive if b.last >= new.first]
+        first, start, stop = new.first, new.offset, new.offset + new.bytes
+        alive = [b for b in alive if b.last >= first]
         for old in alive:
-            if _overlap(old, new) and not _in_place(plan, storages, old, new):
+            if (
+                old.offset < stop
+                and start < old.offset + old.bytes
+                and not _in_place(plan, storages, old, new)
+            ):
                 raise PlanError(f"{plan.name}: buffers {old.id} and {new.id} share bytes")
         alive.append(new)
 
 
-def _touched(plan: Plan, buffer: Buffer) -> bool:
-    if not plan.calls:
-        return False
-    call = plan.calls[buffer.first]
-    return buffer.id in call.reads() or buffer.id in call.writes()
-
-
-def _overlap(a: Buffer, b: Buffer) -> bool:
-    return a.offset < b.offset + b.bytes and b.offset < a.offset + a.bytes
+def _touched(calls: Sequence[Touch], buffer: Buffer) -> bool:
+    return bool(calls) and (
+        buffer.id in calls[buffer.first].reads or buffer.id in calls[buffer.first].writes
+    )
 
 
 def _in_place(plan: Plan, storages: Sequence[Storage], old: Buffer, new: Buffer) -> bool:

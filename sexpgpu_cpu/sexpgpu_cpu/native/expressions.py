@@ -105,11 +105,11 @@ class Expressions(Printer):
         return Term(self.emit(text), kind)
 
     def truth(self, term: Any) -> Term:
-        term = self.settle(term)
-        if term.kind == "i1":
-            return term
-        if term.kind == "i64":
-            return Term(self.emit(f"icmp ne i64 {term.text}, 0"), "i1")
+        given = self.settle(term)
+        if given.kind == "i1":
+            return given
+        if given.kind == "i64":
+            return Term(self.emit(f"icmp ne i64 {given.text}, 0"), "i1")
         raise NativeError("only integers and comparisons are conditions")
 
     def register_of(self, name: str) -> str:
