@@ -1,12 +1,9 @@
-"""Type specifiers to a small algebra of types, and whether a value is of one.
-
-What defines types (deftype, defstruct, define-condition) fills EXPANDERS, CLASSES and NAMERS.
-"""
+"""Type specifiers to types, and whether a value is of one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import problem
 from .definitions import core_symbol
@@ -14,182 +11,42 @@ from .equality import eql
 from .faults import wrong_type
 from .numeric import compare
 from .printer import brief
+from .type_kinds import (
+    ALL,
+    ANY_CONS,
+    ATOMIC,
+    CLASSES,
+    EXPANDERS,
+    FIXNUM,
+    FLOAT_KIND,
+    INTEGER_KIND,
+    KINDS,
+    NAMERS,
+    NONE,
+    RATIONAL_KIND,
+    REAL_KIND,
+    Arrays,
+    Class,
+    Complement,
+    Conses,
+    Intersection,
+    Kind,
+    Members,
+    Named,
+    Numbers,
+    Satisfying,
+    Union,
+    is_all,
+)
 from .values import (
     NIL,
     Array,
-    Character,
     Cons,
-    Function,
     Ratio,
-    Staged,
     Symbol,
-    T,
     Value,
     first_value,
 )
-
-
-class Class(NamedTuple):
-    """A type of structures or conditions: `test` of a value, and the types it is a part of."""
-
-    test: Callable[[Value], bool]
-    parents: tuple[Symbol, ...]
-
-
-EXPANDERS: dict[Symbol, Callable[..., Value]] = {}
-"""deftype: name -> function of the specifier's arguments that gives another specifier."""
-
-CLASSES: dict[Symbol, Class] = {}
-"""Structures and conditions by name."""
-
-NAMERS: dict[type, Callable[[Any], Value]] = {}
-"""What type-of says of values of a Python class."""
-
-
-class Union(NamedTuple):
-    of: tuple[Any, ...]
-
-
-class Intersection(NamedTuple):
-    of: tuple[Any, ...]
-
-
-class Complement(NamedTuple):
-    of: Any
-
-
-class Members(NamedTuple):
-    of: tuple[Value, ...]
-
-
-class Numbers(NamedTuple):
-    """Numbers of some kinds between bounds; None: no bound."""
-
-    kinds: frozenset[str]  # integer ratio float
-    low: Value = None
-    high: Value = None
-    low_open: bool = False
-    high_open: bool = False
-
-
-class Arrays(NamedTuple):
-    """`dims` None: any rank; an entry None: any size. `element` None: any."""
-
-    dims: tuple[int | None, ...] | None
-    element: str | None
-    simple: bool = False
-
-
-class Conses(NamedTuple):
-    car: Any
-    cdr: Any
-
-
-class Named(NamedTuple):
-    """A row of KINDS, or a class."""
-
-    name: Any
-
-
-class Satisfying(NamedTuple):
-    predicate: Any
-
-
-ALL = Intersection(())
-NONE = Union(())
-
-
-def is_all(kind: Any) -> bool:
-    """Whether it is the type of everything. Kinds are never compared by ==: they are tuples."""
-    return kind.__class__ is Intersection and not kind.of
-
-
-class Kind(NamedTuple):
-    test: Callable[[Value], bool]
-    parent: str | None
-
-
-KINDS: dict[str, Kind] = {
-    "symbol": Kind(lambda x: x.__class__ is Symbol, None),
-    "keyword": Kind(lambda x: x.__class__ is Symbol and x.keyword, "symbol"),
-    "character": Kind(lambda x: x.__class__ is Character, None),
-    "base-char": Kind(lambda x: x.__class__ is Character and x.char < "\x80", "character"),
-    "standard-char": Kind(
-        lambda x: x.__class__ is Character and (x.char == "\n" or " " <= x.char <= "~"),
-        "base-char",
-    ),
-    "function": Kind(lambda x: isinstance(x, Function), None),
-    "tensor": Kind(lambda x: isinstance(x, Staged), None),
-    "hash-table": Kind(lambda x: type(x).__name__ == "HashTable", None),
-    "random-state": Kind(lambda x: type(x).__name__ == "RandomState", None),
-    "stream": Kind(lambda x: type(x).__name__ in ("StringOutputStream", "StringInputStream"), None),
-}
-
-_REAL = frozenset({"integer", "ratio", "float"})
-_RATIONAL = frozenset({"integer", "ratio"})
-_INTEGER = frozenset({"integer"})
-_FLOAT = frozenset({"float"})
-_CONS = Conses(ALL, ALL)
-_NULL = Members((NIL,))
-_LIST = Union((_CONS, _NULL))
-_VECTOR = Arrays((None,), None)
-FIXNUM = Numbers(_INTEGER, -(1 << 62), (1 << 62) - 1)
-
-ATOMIC: dict[str, Any] = {
-    "T": ALL,
-    "NIL": NONE,
-    "SYMBOL": Named("symbol"),
-    "KEYWORD": Named("keyword"),
-    "BOOLEAN": Members((T, NIL)),
-    "NULL": _NULL,
-    "CONS": _CONS,
-    "LIST": _LIST,
-    "ATOM": Complement(_CONS),
-    "SEQUENCE": Union((_LIST, _VECTOR)),
-    "NUMBER": Numbers(_REAL),
-    "REAL": Numbers(_REAL),
-    "RATIONAL": Numbers(_RATIONAL),
-    "RATIO": Numbers(frozenset({"ratio"})),
-    "COMPLEX": NONE,
-    "INTEGER": Numbers(_INTEGER),
-    "SIGNED-BYTE": Numbers(_INTEGER),
-    "UNSIGNED-BYTE": Numbers(_INTEGER, 0),
-    "BIT": Numbers(_INTEGER, 0, 1),
-    "FIXNUM": FIXNUM,
-    "BIGNUM": Intersection((Numbers(_INTEGER), Complement(FIXNUM))),
-    **{
-        name: Numbers(_FLOAT)
-        for name in ("FLOAT", "SHORT-FLOAT", "SINGLE-FLOAT", "DOUBLE-FLOAT", "LONG-FLOAT")
-    },
-    "CHARACTER": Named("character"),
-    "BASE-CHAR": Named("base-char"),
-    "STANDARD-CHAR": Named("standard-char"),
-    "EXTENDED-CHAR": Intersection((Named("character"), Complement(Named("base-char")))),
-    "FUNCTION": Named("function"),
-    "COMPILED-FUNCTION": Named("function"),
-    "HASH-TABLE": Named("hash-table"),
-    "RANDOM-STATE": Named("random-state"),
-    "STREAM": Named("stream"),
-    "STRING-STREAM": Named("stream"),
-    "TENSOR": Named("tensor"),
-    "PATHNAME": NONE,
-    "LOGICAL-PATHNAME": NONE,
-    "PACKAGE": NONE,
-    "READTABLE": NONE,
-    "RESTART": NONE,
-    "METHOD": NONE,
-    "GENERIC-FUNCTION": NONE,
-    "ARRAY": Arrays(None, None),
-    "SIMPLE-ARRAY": Arrays(None, None, True),
-    "VECTOR": _VECTOR,
-    "SIMPLE-VECTOR": Arrays((None,), "t", True),
-    "STRING": Arrays((None,), "character"),
-    "BASE-STRING": Arrays((None,), "character"),
-    "SIMPLE-STRING": Arrays((None,), "character", True),
-    "SIMPLE-BASE-STRING": Arrays((None,), "character", True),
-    "BIT-VECTOR": Arrays((None,), "bit"),
-    "SIMPLE-BIT-VECTOR": Arrays((None,), "bit", True),
-}
 
 
 def is_type(value: Value, kind: Any) -> bool:
@@ -244,7 +101,7 @@ _TESTS: dict[type, Callable[[Value, Any], bool]] = {
     Numbers: _is_number,
     Arrays: _is_array,
     Conses: lambda x, t: (
-        x.__class__ is Cons and (t is _CONS or (is_type(x.car, t.car) and is_type(x.cdr, t.cdr)))
+        x.__class__ is Cons and (t is ANY_CONS or (is_type(x.car, t.car) and is_type(x.cdr, t.cdr)))
     ),
     Named: _is_named,
     Satisfying: _satisfies,
@@ -324,7 +181,7 @@ _STAR = core_symbol("*")
 def _numbers(kinds: frozenset[str]) -> Callable[..., Any]:
     def make(low: Value = _STAR, high: Value = _STAR) -> Any:
         (a, a_open), (b, b_open) = _bound(low), _bound(high)
-        if kinds == _INTEGER:
+        if kinds == INTEGER_KIND:
             a, a_open = (a + 1 if a_open else a), False
             b, b_open = (b - 1 if b_open else b), False
         if a is not None and b is not None and compare("a type", a, b) > 0:
@@ -335,13 +192,13 @@ def _numbers(kinds: frozenset[str]) -> Callable[..., Any]:
 
 
 def _unsigned(size: Value = _STAR) -> Any:
-    return Numbers(_INTEGER, 0, None if size.__class__ is Symbol else (1 << size) - 1)
+    return Numbers(INTEGER_KIND, 0, None if size.__class__ is Symbol else (1 << size) - 1)
 
 
 def _signed(size: Value = _STAR) -> Any:
     if size.__class__ is Symbol:
-        return Numbers(_INTEGER)
-    return Numbers(_INTEGER, -(1 << (size - 1)), (1 << (size - 1)) - 1)
+        return Numbers(INTEGER_KIND)
+    return Numbers(INTEGER_KIND, -(1 << (size - 1)), (1 << (size - 1)) - 1)
 
 
 def _is_star(x: Value) -> bool:
@@ -387,9 +244,9 @@ def upgraded(element: Value) -> str:
 
 
 _UPGRADES: tuple[tuple[str, Any], ...] = (
-    ("bit", Numbers(_INTEGER, 0, 1)),
-    ("integer", Numbers(_INTEGER, -(1 << 63), (1 << 64) - 1)),
-    ("float", Numbers(_FLOAT)),
+    ("bit", Numbers(INTEGER_KIND, 0, 1)),
+    ("integer", Numbers(INTEGER_KIND, -(1 << 63), (1 << 64) - 1)),
+    ("float", Numbers(FLOAT_KIND)),
     ("character", Named("character")),
 )
 
@@ -406,15 +263,15 @@ _COMPOUND: dict[str, Callable[..., Any]] = {
     "EQL": lambda value: Members((value,)),
     "SATISFIES": lambda predicate: Satisfying(predicate),
     "VALUES": lambda *specs: parse_type(specs[0]) if specs else ALL,
-    "INTEGER": _numbers(_INTEGER),
-    "RATIONAL": _numbers(_RATIONAL),
-    "REAL": _numbers(_REAL),
+    "INTEGER": _numbers(INTEGER_KIND),
+    "RATIONAL": _numbers(RATIONAL_KIND),
+    "REAL": _numbers(REAL_KIND),
     **{
-        name: _numbers(_FLOAT)
+        name: _numbers(FLOAT_KIND)
         for name in ("FLOAT", "SHORT-FLOAT", "SINGLE-FLOAT", "DOUBLE-FLOAT", "LONG-FLOAT")
     },
     "COMPLEX": lambda part=_STAR: NONE,
-    "MOD": lambda n: Numbers(_INTEGER, 0, n - 1),
+    "MOD": lambda n: Numbers(INTEGER_KIND, 0, n - 1),
     "UNSIGNED-BYTE": _unsigned,
     "SIGNED-BYTE": _signed,
     "ARRAY": _arrays(False),
@@ -439,3 +296,32 @@ def typep(value: Value, spec: Value) -> bool:
     if spec.__class__ is Cons and getattr(spec.car, "name", "") in ("VALUES", "FUNCTION"):
         raise no_type(spec)
     return is_type(value, parse_type(spec))
+
+
+__all__ = [
+    "ALL",
+    "ATOMIC",
+    "CLASSES",
+    "EXPANDERS",
+    "FIXNUM",
+    "KINDS",
+    "NAMERS",
+    "NONE",
+    "Arrays",
+    "Class",
+    "Complement",
+    "Conses",
+    "Intersection",
+    "Kind",
+    "Members",
+    "Named",
+    "Numbers",
+    "Satisfying",
+    "Union",
+    "is_all",
+    "is_type",
+    "no_type",
+    "parse_type",
+    "typep",
+    "upgraded",
+]

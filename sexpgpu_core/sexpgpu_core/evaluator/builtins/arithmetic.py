@@ -10,14 +10,19 @@ from ..numeric import BIG, checked, combine, compare, fraction, is_number, negat
 from ..values import Ratio, Staged, Value
 from .defining import staged_operand
 
+_ABSENT: Any = object()
+"""An operand that was not given."""
 
-def _fold(op: str, start: Value, rest: tuple[Value, ...], whole: tuple[Value, ...]) -> Value:
-    staged = staged_operand(whole)
+
+def _fold(op: str, operands: tuple[Value, ...]) -> Value:
+    """The operands combined from the left; a staged one takes the call."""
+    staged = staged_operand(operands)
     if staged is not None:
-        return staged.generic(op, whole)
-    for x in rest:
-        start = combine(op, start, x)
-    return start
+        return staged.generic(op, operands)
+    result = operands[0]
+    for x in operands[1:]:
+        result = combine(op, result, x)
+    return result
 
 
 def _number(name: str, x: Value) -> Value:
@@ -29,62 +34,51 @@ def _number(name: str, x: Value) -> Value:
 
 
 @builtin("+", "(&rest numbers)", staged=True)
-def add(*numbers: Any) -> Value:
+def add(a: Any = _ABSENT, b: Any = _ABSENT, *rest: Any) -> Value:
     """The sum; 0 of none."""
-    if len(numbers) == 2:
-        a, b = numbers
-        ka, kb = a.__class__, b.__class__
-        if ka is int and kb is int:
+    if not rest:
+        if a.__class__ is int and b.__class__ is int:
             r = a + b
             return r if -BIG < r < BIG else checked("+", r)
-        if ka is float and kb is float:
+        if a.__class__ is float and b.__class__ is float:
             r = a + b
             if r - r == 0.0:
                 return r
-    if not numbers:
-        return 0
-    if len(numbers) == 1:
-        return _number("+", numbers[0])
-    return _fold("+", numbers[0], numbers[1:], numbers)
+        if b is _ABSENT:
+            return 0 if a is _ABSENT else _number("+", a)
+    return _fold("+", (a, b, *rest))
 
 
 @builtin("*", "(&rest numbers)", staged=True)
-def multiply(*numbers: Any) -> Value:
+def multiply(a: Any = _ABSENT, b: Any = _ABSENT, *rest: Any) -> Value:
     """The product; 1 of none."""
-    if len(numbers) == 2:
-        a, b = numbers
-        ka, kb = a.__class__, b.__class__
-        if ka is int and kb is int:
+    if not rest:
+        if a.__class__ is int and b.__class__ is int:
             r = a * b
             return r if -BIG < r < BIG else checked("*", r)
-        if ka is float and kb is float:
+        if a.__class__ is float and b.__class__ is float:
             r = a * b
             if r - r == 0.0:
                 return r
-    if not numbers:
-        return 1
-    if len(numbers) == 1:
-        return _number("*", numbers[0])
-    return _fold("*", numbers[0], numbers[1:], numbers)
+        if b is _ABSENT:
+            return 1 if a is _ABSENT else _number("*", a)
+    return _fold("*", (a, b, *rest))
 
 
 @builtin("-", "(number &rest numbers)", staged=True)
-def subtract(*numbers: Any) -> Value:
+def subtract(a: Any, b: Any = _ABSENT, *rest: Any) -> Value:
     """The difference; of one number, its negative."""
-    if len(numbers) == 2:
-        a, b = numbers
-        ka, kb = a.__class__, b.__class__
-        if ka is int and kb is int:
+    if not rest:
+        if a.__class__ is int and b.__class__ is int:
             r = a - b
             return r if -BIG < r < BIG else checked("-", r)
-        if ka is float and kb is float:
+        if a.__class__ is float and b.__class__ is float:
             r = a - b
             if r - r == 0.0:
                 return r
-    if len(numbers) == 1:
-        x = numbers[0]
-        return negate(x) if is_number(x) else _number("-", x)
-    return _fold("-", numbers[0], numbers[1:], numbers)
+        if b is _ABSENT:
+            return negate(a) if is_number(a) else _number("-", a)
+    return _fold("-", (a, b, *rest))
 
 
 @builtin("/", "(number &rest numbers)", staged=True)
@@ -97,7 +91,7 @@ def divide(*numbers: Any) -> Value:
         if numbers[1] == 0:
             raise bad_arithmetic("/", "division by zero")
         return ratio(*numbers)
-    return _fold("/", numbers[0], numbers[1:], numbers)
+    return _fold("/", numbers)
 
 
 @builtin("1+", "(number)", staged=True)

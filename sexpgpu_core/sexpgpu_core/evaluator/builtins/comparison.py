@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -13,25 +14,29 @@ from ..values import NIL, Ratio, T, Value
 from .defining import define, predicate, staged_operand
 
 _RELATIONS: tuple[tuple[str, tuple[int, ...], Callable[[Any, Any], bool], str], ...] = (
-    ("=", (0,), lambda a, b: a == b, "Whether all are equal in value."),
-    ("<", (-1,), lambda a, b: a < b, "Whether each is below the next."),
-    (">", (1,), lambda a, b: a > b, "Whether each is above the next."),
-    ("<=", (-1, 0), lambda a, b: a <= b, "Whether none is above the next."),
-    (">=", (1, 0), lambda a, b: a >= b, "Whether none is below the next."),
+    ("=", (0,), operator.eq, "Whether all are equal in value."),
+    ("<", (-1,), operator.lt, "Whether each is below the next."),
+    (">", (1,), operator.gt, "Whether each is above the next."),
+    ("<=", (-1, 0), operator.le, "Whether none is above the next."),
+    (">=", (1, 0), operator.ge, "Whether none is below the next."),
 )
+
+
+_ABSENT: Any = object()
+"""An operand that was not given."""
 
 
 def _relation(
     name: str, holds: tuple[int, ...], fast: Callable[[Any, Any], bool]
 ) -> Callable[..., Value]:
-    def call(*numbers: Any) -> Value:
-        if len(numbers) == 2:
-            a, b = numbers
-            if (a.__class__ is int or a.__class__ is float) and (
-                b.__class__ is int or b.__class__ is float
-            ):
-                return T if fast(a, b) else NIL
-        return _chain(name, holds, numbers)
+    def call(a: Any, b: Any = _ABSENT, *rest: Any) -> Value:
+        if (
+            not rest
+            and (a.__class__ is int or a.__class__ is float)
+            and (b.__class__ is int or b.__class__ is float)
+        ):
+            return T if fast(a, b) else NIL
+        return _chain(name, holds, (a,) if b is _ABSENT else (a, b, *rest))
 
     return call
 

@@ -1,4 +1,4 @@
-"""Names at run time: interning, finding, setting functions."""
+"""Names at run time: interning and finding symbols, declaring them special."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from ..machine import current
 from ..values import (
     KEYWORDS,
     NIL,
-    Cons,
-    Function,
     MultipleValues,
     String,
     Symbol,
@@ -31,38 +29,6 @@ def _changeable(name: str, symbol: Any) -> Symbol:
     if found.constant:
         raise problem("E-REDEFINE", f"{name}: {found!r} is a constant")
     return found
-
-
-def _cell(name: str, function_name: Any) -> Any:
-    """The function cell of a symbol or (setf symbol)."""
-    m = current()
-    if function_name.__class__ is Symbol:
-        return m.cell(function_name)
-    rest = function_name.cdr if function_name.__class__ is Cons else NIL
-    if rest.__class__ is Cons and getattr(function_name.car, "name", "") == "SETF":
-        return m.setf_cell(symbol_of(name, rest.car), function_name)
-    raise wrong_type(name, function_name, "a function name")
-
-
-def _set_function(name: str, new: Any, function_name: Any) -> Value:
-    if not isinstance(new, Function):
-        raise wrong_type(name, new, "a function")
-    if function_name.__class__ is Symbol:
-        current().analyzer.check_definable(function_name, "function")
-    _cell(name, function_name).define(new)
-    return new
-
-
-@builtin("(setf fdefinition)", "(new name)")
-def set_fdefinition(new: Any, name: Any) -> Value:
-    """Define the global function of a name."""
-    return _set_function("setf fdefinition", new, name)
-
-
-@builtin("(setf symbol-function)", "(new symbol)")
-def set_symbol_function(new: Any, symbol: Any) -> Value:
-    """Define the global function of a symbol."""
-    return _set_function("setf symbol-function", new, symbol_of("setf symbol-function", symbol))
 
 
 def _string(name: str, x: Any) -> str:
