@@ -18,12 +18,27 @@ def integer_text(n: int, base: int = 10) -> str:
     return _split(n, base)
 
 
+CHUNK = 512
+"""Digits that are made at once."""
+
+
 def _split(n: int, base: int) -> str:
-    """Divide by squares of the base, largest first: the depth is the log of the length."""
-    powers = [base]
+    """Divide by powers of the base, largest first: the depth is the log of the length."""
+    powers = [base**CHUNK]
     while powers[-1] * powers[-1] <= n:
         powers.append(powers[-1] * powers[-1])
     parts = [n]
     for power in reversed(powers):
-        parts = [digit for part in parts for digit in divmod(part, power)]
-    return "".join(DIGITS[d] for d in parts).lstrip("0") or "0"
+        parts = [half for part in parts for half in divmod(part, power)]
+    return "".join(_chunk(part, base) for part in parts).lstrip("0") or "0"
+
+
+def _chunk(n: int, base: int) -> str:
+    """Exactly CHUNK digits."""
+    if base == 10:
+        return str(n).rjust(CHUNK, "0")
+    digits = []
+    for _ in range(CHUNK):
+        n, digit = divmod(n, base)
+        digits.append(DIGITS[digit])
+    return "".join(reversed(digits))

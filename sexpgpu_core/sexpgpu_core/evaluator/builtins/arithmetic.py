@@ -41,9 +41,9 @@ def add(a: Any = _ABSENT, b: Any = _ABSENT, *rest: Any) -> Value:
             r = a + b
             return r if -BIG < r < BIG else checked("+", r)
         if a.__class__ is float and b.__class__ is float:
-            r = a + b
-            if r - r == 0.0:
-                return r
+            x: float = a + b
+            if x - x == 0.0:
+                return x
         if b is _ABSENT:
             return 0 if a is _ABSENT else _number("+", a)
     return _fold("+", (a, b, *rest))
@@ -57,9 +57,9 @@ def multiply(a: Any = _ABSENT, b: Any = _ABSENT, *rest: Any) -> Value:
             r = a * b
             return r if -BIG < r < BIG else checked("*", r)
         if a.__class__ is float and b.__class__ is float:
-            r = a * b
-            if r - r == 0.0:
-                return r
+            x: float = a * b
+            if x - x == 0.0:
+                return x
         if b is _ABSENT:
             return 1 if a is _ABSENT else _number("*", a)
     return _fold("*", (a, b, *rest))
@@ -73,9 +73,9 @@ def subtract(a: Any, b: Any = _ABSENT, *rest: Any) -> Value:
             r = a - b
             return r if -BIG < r < BIG else checked("-", r)
         if a.__class__ is float and b.__class__ is float:
-            r = a - b
-            if r - r == 0.0:
-                return r
+            x: float = a - b
+            if x - x == 0.0:
+                return x
         if b is _ABSENT:
             return negate(a) if is_number(a) else _number("-", a)
     return _fold("-", (a, b, *rest))
