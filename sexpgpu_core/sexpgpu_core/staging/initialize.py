@@ -149,7 +149,7 @@ def initial_value(init: Initializer, type: Type, path: str, seed: int) -> np.nda
     return np.ascontiguousarray(found.reshape(shape).astype(numpy_dtype(type.dtype)))
 
 
-def _drawn(init: Initializer, shape: tuple[int, ...], path: str, seed: int) -> np.ndarray:
+def _drawn(init: Initializer, shape: tuple[int, ...], path: str, seed: int) -> Any:
     import numpy as np
 
     kind, size = init.kind, math.prod(shape)
@@ -168,7 +168,7 @@ def _drawn(init: Initializer, shape: tuple[int, ...], path: str, seed: int) -> n
     return np.float32(scale) * numbers
 
 
-def _draw(operation: str, size: int, path: str, seed: int, iteration: int = 0) -> np.ndarray:
+def _draw(operation: str, size: int, path: str, seed: int, iteration: int = 0) -> Any:
     """`size` numbers of row 0, by the operation's own reference."""
     import numpy as np
 
@@ -181,11 +181,10 @@ def _draw(operation: str, size: int, path: str, seed: int, iteration: int = 0) -
     (found,) = OPERATIONS[operation].reference(
         (np.int32(0),), attributes, (Type("f32", (1, size)),)
     )
-    result: np.ndarray = found.reshape(size)
-    return result
+    return found.reshape(size)
 
 
-def _truncated(size: int, path: str, seed: int) -> np.ndarray:
+def _truncated(size: int, path: str, seed: int) -> Any:
     """Normals within 2, those outside drawn anew as later iterations."""
     import numpy as np
 
@@ -198,7 +197,7 @@ def _truncated(size: int, path: str, seed: int) -> np.ndarray:
     return np.clip(found, -2, 2)
 
 
-def _orthogonal(numbers: np.ndarray, shape: tuple[int, ...], batch_axes: int) -> np.ndarray:
+def _orthogonal(numbers: Any, shape: tuple[int, ...], batch_axes: int) -> Any:
     import numpy as np
 
     lead, rest = math.prod(shape[:batch_axes]), shape[batch_axes:]

@@ -160,7 +160,8 @@ def report(
 ) -> Metric:
     """Adds the results of one metric; names that cannot be cut are appended to `batchwise`."""
     t, b, node = cutter.t, cutter.t.builder, reported.node
-    name, finish = reported.name, []
+    name = reported.name
+    finish: list[str] = []
     if reported.reduce != "mean" or node.shape or reported.weights is not None:
         return _reduced(t, reported, results)
     while node.node.operation in FUNCTIONS and cutter.cut(node).kind == "unknown":

@@ -56,9 +56,10 @@ def operands(
             node = nodes[i] = t.node(value)
             if first is None and dtype is None:
                 first, common = i, node.dtype
-            elif node.dtype != common:
-                if not (by_value and node.dtype in INTEGERS and common in INTEGERS):
-                    raise mixed(name, values, node.dtype, str(common), i)
+            elif node.dtype != common and not (
+                by_value and node.dtype in INTEGERS and common in INTEGERS
+            ):
+                raise mixed(name, values, node.dtype, str(common), i)
         elif not is_number(value) and value.__class__ is not StepScalar:
             raise not_a_tensor(name, value)
     chosen = common or _by_numbers(values)

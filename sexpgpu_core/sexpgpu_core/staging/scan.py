@@ -55,7 +55,10 @@ class _Names:
 def scan(source: Source) -> Scan:
     """Reads a text; mistakes of reading are left to the evaluation, which reads it again."""
     forms = list(Reader(source, _Names()).forms())
-    entries, variants, lambda_lists, generates = [], {}, {}, False
+    entries: list[Entry] = []
+    variants: dict[str, ScannedVariant] = {}
+    lambda_lists: dict[str, Value] = {}
+    generates = False
     for form in _opened(forms):
         entry = contract_entry(form)
         if entry is None:

@@ -81,7 +81,7 @@ class Slot:
             )
             shown = describe(self.value)
             raise problem("E-OPTION-VALUE", f"{self.what} is {shown}", hint=meant).locate(self.span)
-        return name
+        return str(name)
 
     def optional(self, read: Callable[[Slot], Any]) -> Any:
         """None for nil."""

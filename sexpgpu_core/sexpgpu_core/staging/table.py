@@ -7,7 +7,7 @@ that a file may shadow (`definitions.TENSOR_NAMES`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from ..diagnostics import problem
 from ..evaluator.definitions import BUILTINS, TENSOR_NAMES, builtin, core_symbol
@@ -78,7 +78,7 @@ ALIASED = frozenset(
 )
 """Names that a module of layers takes for its own: they are also `%NAME`, for its use."""
 
-Implementation = Callable[..., Value]
+Implementation = TypeVar("Implementation", bound=Callable[..., Value])
 
 
 def tensor_builtin(name: str, lambda_list: str) -> Callable[[Implementation], Implementation]:
@@ -91,7 +91,7 @@ def tensor_builtin(name: str, lambda_list: str) -> Callable[[Implementation], Im
     return define
 
 
-def _function(name: str, lambda_list: str, implementation: Implementation) -> Function:
+def _function(name: str, lambda_list: str, implementation: Callable[..., Value]) -> Function:
     upper = name.upper()
     if name in STANDARD:  # made under a name of its own, then taken out again
         builtin("%" + name, lambda_list, staged=True)(implementation)

@@ -42,7 +42,7 @@ class Tracer:
         self.sites: dict[str, None] = {}
         self.metrics: list[Any] = []  # metrics.Reported
         self.frozen = 0
-        self.means: dict[tuple[int, int], tuple[Node, Node] | None] = {}  # see metrics.py
+        self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
         self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)
         self.optimizer: Any = None  # optimize.Body while an update is traced
 

@@ -125,8 +125,8 @@
               (values m v))
             (values mean variance))
       (let ((y (* (- x m) (rsqrt (+ v eps)))))
-        (when g (setq y (* y g)))
-        (if h (+ y h) y)))))
+        (when weight (setq y (* y g)))
+        (if bias (+ y h) y)))))
 
 (defmodel layer-scale (x &key (init 1e-5))
   "A learned factor a channel (Touvron et al. 2021)."
@@ -215,10 +215,10 @@
 (defun pool (x &key mask (kind :mean))
   "(b n d) to (b d): :mean :max :first :last over axis 1."
   (ecase kind
-    (:mean (if mask
+    (:mean (if (null mask)
+               (mean x :axis 1)
                (let ((w (unsqueeze (cast mask :f32) -1)))
-                 (/ (sum (* x w) :axis 1) (max (sum w :axis 1) 1.0)))
-               (mean x :axis 1)))
+                 (/ (sum (* x w) :axis 1) (max (sum w :axis 1) 1.0)))))
     (:max (reduce-max x :axis 1))
     (:first (tref x t 0))
     (:last (tref x t -1))))
@@ -279,7 +279,7 @@
 ;;; Losses: scalars, weighted-mean over :weights
 
 (defun reduced (values weights)
-  (if weights (weighted-mean values weights) (mean values)))
+  (if (null weights) (mean values) (weighted-mean values weights)))
 
 (defun cross-entropy (logits labels &key (axis -1) weights (smoothing 0) ignore-index (z-loss 0)
                                       class-weights)
@@ -289,7 +289,7 @@
                                               :class-weights class-weights)))
     (when ignore-index
       (let ((kept (cast (/= labels ignore-index) :f32)))
-        (setq weights (if weights (* weights kept) kept))))
+        (setq weights (if (null weights) kept (* weights kept)))))
     (reduced values weights)))
 
 (defun binary-cross-entropy (logits targets &key weights (smoothing 0) (positive-weight 1))
@@ -337,14 +337,14 @@
   (let ((hit (= (argmax logits :axis axis) labels)))
     (when ignore-index
       (let ((kept (cast (/= labels ignore-index) :f32)))
-        (setq weights (if weights (* weights kept) kept))))
-    (if weights (weighted-mean (cast hit :f32) weights) (mean hit))))
+        (setq weights (if (null weights) kept (* weights kept)))))
+    (if (null weights) (mean hit) (weighted-mean (cast hit :f32) weights))))
 
 (defun top-k-accuracy (logits labels k &key (axis -1) weights)
   "The share of labels among the k greatest logits."
   (let* ((places (nth-value 1 (top-k logits k :axis axis)))
          (hit (any (= places (unsqueeze labels axis)) :axis axis)))
-    (if weights (weighted-mean (cast hit :f32) weights) (mean hit))))
+    (if (null weights) (mean hit) (weighted-mean (cast hit :f32) weights))))
 
 (defun perplexity (loss)
   "exp of a mean loss, over the whole pass."

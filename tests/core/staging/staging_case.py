@@ -8,8 +8,10 @@ from typing import Any
 
 from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
+from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.evaluator.modules import ModuleText
+from sexpgpu_core.evaluator.values import Function, first_value
 from sexpgpu_core.experiment.declarations import Experiment
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.types import Type
@@ -113,15 +115,16 @@ def body(form: str) -> str:
 
 
 def value_of(form: str, fields: Mapping[str, Type] = FIELDS) -> Type:
-    """The type of a form of x, read off the node that `net` returned."""
-    found = traced(
-        whole(
-            model=f"(defmodel net (x) {form})\n",
-            objective='(defun objective (&key image) (metric "it" (net image)) (mean image))\n',
-        ),
-        fields=fields,
-    )
-    total = found.graph.results["metric:it:sum"].node
-    while total.operation in ("reduce-sum", "cast", "multiply", "broadcast-to"):
-        total = total.operands[0].node
-    return total.types[0]
+    """The type of a form of x, f32 (8 64)."""
+    experiment, evaluator = declared(body(form))
+    net = evaluator.cell(evaluator.module.symbols["NET"]).function
+    assert net is not None
+    seen: list[Type] = []
+
+    def objective(_: Any, image: Any) -> Any:
+        seen.append(first_value(net.call(image)).type)
+        return BUILTINS["MEAN"].call(image)
+
+    experiment = experiment._replace(objective=Function("objective", objective))
+    trace_stage(experiment, evaluator, OPERATIONS, "data", "train", fields, 8)
+    return seen[0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ...diagnostics import problem
 from ...evaluator.values import NIL, T, Value
 from ..faults import describe
@@ -34,7 +36,7 @@ def _define_comparison(name: str, says: str) -> None:
         if not y or (name == "/=" and len(y) > 1):
             raise problem("E-CALL-ARGUMENTS", f"{name} of a tensor takes two operands")
         result: Value = compare(name, x, y[0])
-        for left, right in zip(y, y[1:]):
+        for left, right in pairwise(y):
             result = elementwise(name, "logical-and", (result, compare(name, left, right)))
         return result
 

@@ -318,7 +318,7 @@ def _made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
         given = read.python()
         if not isinstance(given, tuple) or not given:
             raise read.refuse("two fractions, as (0 0.9)")
-        pairs = given if isinstance(given[0], tuple) else (given,)
+        pairs = list(given) if isinstance(given[0], tuple) else [given]
         span = read.span
     else:
         pairs = [(a.number(), b.number()) for a, b in read]

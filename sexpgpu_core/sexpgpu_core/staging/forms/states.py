@@ -57,7 +57,7 @@ def _bound(symbol: Symbol, value: Value, rest: Value) -> Value:
 
 def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> StateReference:
     t = tracer("defstate")
-    template = shape.value if like else None
+    template: Any = shape.value if like else None
     if like and not isinstance(template, Tensor):
         raise shape.refuse("a tensor, as :like param", "E-STAGE-VALUE")
     sizes = template.shape if like else shape_value(shape)

@@ -1,0 +1,135 @@
+"""Losses and metrics in terms of sums over the batch."""
+
+from __future__ import annotations
+
+import pytest
+from staging_case import FIELDS, declared, traced, traced_pass, whole
+
+from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.ir.interpret import run
+from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.staging.trace import trace_pass
+
+np = pytest.importorskip("numpy")
+
+
+def metric(form: str, rows: int = 8) -> tuple[str, tuple[str, ...], dict[str, float]]:
+    """Kind, finish and results of a metric of x, whose element (i, j) is i + j/64."""
+    text = whole(
+        objective=f'(defun objective (&key image) (metric "it" {form}) (mean (net image)))\n'
+    )
+    fields = {k: t._replace(shape=(rows, *t.shape[1:])) for k, t in FIELDS.items()}
+    found = traced_pass(text, fields=fields, rows=rows)
+    image = np.arange(rows)[:, None] + np.arange(64) / 64
+    inputs = {"image": image.astype("f4"), "label": np.zeros(rows, "i4")}
+    inputs.update({p.path: np.zeros(p.type.shape, "f4") for p in found.parameters.values()})
+    results = run(found.graph, inputs, OPERATIONS)
+    (row,) = found.metrics
+    values = {k.rsplit(":", 1)[1]: float(v) for k, v in results.items()}
+    return row.kind, row.finish, values
+
+
+def test_a_tensor_is_reduced_over_all_axes() -> None:
+    kind, finish, values = metric("image")
+    assert (kind, finish) == ("mean", ())
+    assert values["weight"] == 8 * 64
+    assert values["sum"] / values["weight"] == pytest.approx(3.5 + 63 / 128)
+
+
+def test_a_mean_is_weighted_by_rows() -> None:
+    _, _, values = metric("(mean image)")
+    assert values["weight"] == 8
+    assert values["sum"] / 8 == pytest.approx(3.5 + 63 / 128)
+
+
+def test_batches_add_up_to_the_whole() -> None:
+    parts = [metric("(mean image)", rows)[2] for rows in (8, 3)]
+    together = sum(p["sum"] for p in parts) / sum(p["weight"] for p in parts)
+    assert together == pytest.approx((8 * (3.5 + 63 / 128) + 3 * (1 + 63 / 128)) / 11)
+
+
+def test_a_weighted_mean_keeps_its_weight() -> None:
+    kind, _, values = metric("(weighted-mean image (> image 3))")
+    assert kind == "mean"
+    assert values["weight"] == 4 * 64 + 63
+    assert values["sum"] / values["weight"] > 3
+
+
+def test_a_sum_over_the_batch_is_a_sum_over_all_examples() -> None:
+    kind, _, values = metric("(sum image)")
+    assert kind == "sum"
+    assert values["value"] == pytest.approx(8 * 64 * (3.5 + 63 / 128))
+
+
+def test_a_function_of_a_mean_is_taken_at_the_end() -> None:
+    kind, finish, values = metric("(exp (mean image))")
+    assert (kind, finish) == ("mean", ("exp",))
+    assert values["sum"] / values["weight"] == pytest.approx(3.5 + 63 / 128)
+
+
+def test_a_ratio_of_sums_is_the_ratio_over_all() -> None:
+    kind, _, values = metric("(/ (sum (* image image)) (sum image))")
+    assert kind == "mean"
+    assert values["weight"] == pytest.approx(8 * 64 * (3.5 + 63 / 128))
+
+
+def test_an_affine_combination_of_means_is_a_mean() -> None:
+    _, finish, values = metric("(+ (* 2 (mean image)) (mean (square image)) 1)")
+    assert finish == ()
+    assert values["weight"] == 8
+
+
+def test_max_and_min_are_values() -> None:
+    assert metric("image :reduce :max")[2]["value"] == pytest.approx(7 + 63 / 64)
+    assert metric("image :reduce :min")[0] == "min"
+
+
+def test_what_does_not_add_is_a_warning_in_a_pass() -> None:
+    text = whole(
+        objective='(defun objective (&key image) (metric "m" (mean (square (mean image :axis 0)))) (mean (net image)))\n'
+    )
+    experiment, evaluator = declared(text)
+    trace_pass(experiment, evaluator, OPERATIONS, "val", "data", "val", FIELDS, 8)
+    assert [d.code for d in evaluator.diagnostics] == ["W-METRIC-BATCHWISE"]
+
+
+def test_metrics_by_an_index_are_one_an_index() -> None:
+    text = whole(
+        objective='(defun objective (&key image label) (metric "a" (mean image :axis 1) :by label :names 3) (mean (net image)))\n'
+    )
+    assert [m.name for m in traced(text).metrics] == ["a/0", "a/1", "a/2"]
+
+
+def test_a_pass_without_metrics_reports_the_objective() -> None:
+    text = whole(objective="(defun objective (&key image) (mean (net image)))\n")
+    assert [m.name for m in traced_pass(text).metrics] == ["objective"]
+
+
+def test_evaluate_takes_the_objectives_place_in_a_pass() -> None:
+    text = whole(
+        evaluate='(defun evaluate (&key image label) (metric "hit" (nn:accuracy (net image) label)))\n'
+    )
+    assert [m.name for m in traced_pass(text).metrics] == ["hit"]
+    assert [m.name for m in traced(text).metrics] == ["loss"]
+
+
+def test_a_loss_that_is_no_mean_needs_one_block() -> None:
+    text = whole(objective="(defun objective (&key image) (exp (mean (net image))))\n")
+    assert traced(text).losses == ("loss",)
+    with pytest.raises(Problem) as caught:
+        traced(text, microbatches=2)
+    assert caught.value.diagnostic.code == "E-OBJECTIVE-NONLINEAR"
+
+
+def test_an_affine_loss_may_be_cut_into_blocks() -> None:
+    text = whole(
+        objective="(defun objective (&key image label) (+ (nn:cross-entropy (net image) label) (* 0.1 (nn:mse image 0.0))))\n"
+    )
+    assert traced(text, microbatches=2).losses == ("loss",)
+
+
+def test_several_losses_are_named() -> None:
+    text = whole(
+        objective="(defun objective (&key image) (losses :a (mean (net image)) :b (mean image)))\n"
+    )
+    assert traced(text).losses == ("loss:a", "loss:b")
