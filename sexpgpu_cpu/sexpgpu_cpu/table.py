@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .driver import LINE, RECORD
+from .intervals import Intervals
 from .loader import Code
 from .memory import Memory, Words
 from .pool import line_words
-from .work import Span, Work, bits
+from .work import Work, bits
 
 SMALL = 3e-6
 """Seconds below which a piece is not worth handing to another thread."""
@@ -21,11 +22,29 @@ SHARES = 4
 class Group:
     """Consecutive pieces that do not touch each other's bytes, or small ones for one thread."""
 
-    __slots__ = ("serial", "works")
+    __slots__ = ("read", "serial", "works", "written")
 
     def __init__(self, works: list[Work], serial: bool) -> None:
-        self.works = works
+        self.works: list[Work] = []
         self.serial = serial
+        self.read = Intervals()
+        self.written = Intervals()
+        for work in works:
+            self.add(work)
+
+    def add(self, work: Work) -> None:
+        self.works.append(work)
+        if not self.serial:
+            for span in work.spans:
+                (self.written if span.written else self.read).add(span.start, span.stop)
+
+    def conflicts(self, work: Work) -> bool:
+        """Whether a byte is touched by both and written by one."""
+        return any(
+            self.written.overlaps(s.start, s.stop)
+            or (s.written and self.read.overlaps(s.start, s.stop))
+            for s in work.spans
+        )
 
 
 def group(works: Sequence[Work], threads: int) -> list[Group]:
@@ -33,29 +52,18 @@ def group(works: Sequence[Work], threads: int) -> list[Group]:
     groups: list[Group] = []
     for work in works:
         small = work.cells * work.seconds < SMALL
-        last = groups[-1] if groups else None
-        if last is not None and _joins(last, work, small, threads):
-            last.works.append(work)
+        if groups and _joins(groups[-1], work, small, threads):
+            groups[-1].add(work)
         else:
             groups.append(Group([work], small))
     return groups
 
 
 def _joins(last: Group, work: Work, small: bool, threads: int) -> bool:
-    if last.works[-1].commit != work.commit:
-        return False
     if last.serial:
         return small
     # A small piece beside large ones is taken by whoever is free.
-    spans = [s for w in last.works for s in w.spans]
-    return threads > 1 and not conflict(spans, work.spans)
-
-
-def conflict(old: Sequence[Span], new: Sequence[Span]) -> bool:
-    """Whether a byte is in both and written in one."""
-    return any(
-        a.start < b.stop and b.start < a.stop and (a.written or b.written) for b in new for a in old
-    )
+    return threads > 1 and not last.conflicts(work)
 
 
 class Table:

@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sexpgpu_cpu import driver
 from sexpgpu_cpu.cache import ObjectCache
 from sexpgpu_cpu.draft import driver_unit
+from sexpgpu_cpu.intervals import Intervals
 from sexpgpu_cpu.loader import Code, load
 from sexpgpu_cpu.memory import Words
 from sexpgpu_cpu.native.unit import native_unit
 from sexpgpu_cpu.pool import Pool, line_words
-from sexpgpu_cpu.table import Group, Table, _chunk, conflict, group
+from sexpgpu_cpu.table import Group, Table, _chunk, group
 from sexpgpu_cpu.work import Span, Work, bits
 
 COUNT = '''
@@ -180,9 +183,28 @@ def test_independent_pieces_share_a_group() -> None:
 
 
 def test_two_readers_do_not_conflict() -> None:
-    assert not conflict([Span(0, 8, False)], [Span(4, 6, False)])
-    assert conflict([Span(0, 8, False)], [Span(4, 6, True)])
-    assert not conflict([Span(0, 8, True)], [Span(8, 9, True)])
+    reader = Group([work(0, 8, written=False)], False)
+    assert not reader.conflicts(work(4, 6, written=False))
+    assert reader.conflicts(work(4, 6))
+    writer = Group([work(0, 8)], False)
+    assert writer.conflicts(work(7, 9, written=False))
+    assert not writer.conflicts(work(8, 9))
+
+
+RANGES = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 8)), max_size=20)
+
+
+@given(RANGES, st.integers(0, 40), st.integers(0, 8))
+def test_interval_sets_know_their_bytes(
+    ranges: list[tuple[int, int]], start: int, size: int
+) -> None:
+    found, known = Intervals(), set()
+    for a, n in ranges:
+        found.add(a, a + n)
+        known |= set(range(a, a + n))
+    assert found.overlaps(start, start + size) == bool(known & set(range(start, start + size)))
+    assert found.starts == sorted(found.starts)
+    assert all(b < a for a, b in zip(found.starts[1:], found.stops))
 
 
 def test_chunks_leave_something_to_take_over() -> None:

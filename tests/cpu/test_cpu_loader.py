@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sexpgpu_core.caches import cache_folder
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_cpu import loader
-from sexpgpu_core.caches import cache_folder
 from sexpgpu_cpu.cache import MAGIC, ObjectCache
 from sexpgpu_cpu.compiler import assembly, compile_text
 from sexpgpu_cpu.elf import ElfError, flatten
