@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .build import LITERALS, Build, Unfit, Walk
 from .kernel import Access, Expr, Kernel, KernelCall, Operand, Store
@@ -31,7 +31,7 @@ class Axis:
 
 def cluster_folds(build: Build) -> bool:
     """Whether a fold is among what is stored."""
-    return any(o.fold for o, _, _ in build.outputs)
+    return any(o.fold != "none" for o, _, _ in build.outputs)
 
 
 class Shaped:
@@ -202,9 +202,10 @@ class Shaped:
                 assert walk.table is not None
                 known = (walk.table.node.id, walk.table.result, None) in build.instead
                 raise walk.unfit(1, self.inner.high) if known else Unfit(walk.table)
-            accesses.append(Access(walk.operand, inner if inner in (0, 1) else 2, index))
+            kind: Literal[0, 1, 2] = 0 if inner == 0 else 1 if inner == 1 else 2
+            accesses.append(Access(walk.operand, kind, index))
         stores = tuple(
-            Store(w, moved[e], o.fold or "none")
+            Store(w, moved[e], o.fold)
             for o, w, e in build.outputs  # type: ignore[arg-type]
         )
         kernel = Kernel(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir import Node, Value
-from .cluster import Cluster, Frame, Key, backward, base, intervals, operand_frame
-from .kernel import Expr, View
+from .frames import Cluster, Frame, Key, backward, base, intervals, operand_frame
+from .kernel import Expr, Fold, View
 from .prepare import INDEXED, RANDOM, REDUCTIONS
 from .views import MOVES, SHIFTING, THROUGH
 
@@ -28,7 +28,7 @@ class Unfit(Exception):
         self.high = high
 
 
-class UnfitStore(Exception):  # noqa: N818
+class UnfitStore(Exception):
     """A place that a kernel cannot write in its order: it writes a copy that is moved there."""
 
     def __init__(self, output: Output, frame: Frame):
@@ -69,7 +69,7 @@ class Output:
 
     value: Value
     view: View
-    fold: str = ""
+    fold: Fold = "none"
 
 
 class Build:
@@ -102,7 +102,7 @@ class Build:
 
     # Expressions
     def add(self, op: str, args: tuple[int, ...], dtype: str, node: int = -1, **more: Any) -> int:
-        key = (op, args, dtype, tuple(sorted(more.items())))
+        key: tuple[Any, ...] = (op, args, dtype, tuple(sorted(more.items())))
         if op == "literal":
             key = (*key, repr(more["literal"]))
         found = self.known.get(key)
@@ -308,7 +308,7 @@ class Build:
     def store(self, output: Output) -> None:
         """A value made here, written to its place."""
         node = output.value.node
-        if output.fold:
+        if output.fold != "none":
             frame, _ = self.cluster.reduced[node.id]
             axes, keep = node.get("axes"), node.get("keep")
             expression = self._reduction(node)

@@ -1,142 +1,30 @@
-"""Clusters: nodes that become one kernel, over one linear index of N elements.
-
-A value's *frame* is a weight for each of its axes: index k of the axis is (L div weight) mod size of
-the linear index L. Reshape and permute only change the frame, so they need no code. A value is
-*full* (it has all N elements) or a *row* value (it is constant along the innermost `inner`).
-"""
+"""The partition of a graph's nodes into clusters and calls, grown node by node without cycles."""
 
 from __future__ import annotations
 
 from ..ir import Node, Value
+from .frames import (
+    UNKNOWN,
+    Cluster,
+    Frame,
+    Key,
+    Shape,
+    agree,
+    axes_in_result,
+    backward,
+    base,
+    foldable,
+    intervals,
+    operand_frame,
+    runs,
+    same,
+    size_of,
+)
 from .prepare import LEAVES, REDUCTIONS
-from .views import MOVES, SHIFTING, THROUGH, dense_strides, narrowed, regroup, widened
+from .views import MOVES, SHIFTING, dense_strides
 
-Shape = tuple[int, ...]
-Frame = tuple[int, ...]
-Key = tuple[int, int]
-UNKNOWN = -1
 LIMIT = 250
 """Most nodes of a cluster."""
-
-
-class Cluster:
-    """Nodes of one kernel and the frames of the values it makes and reads."""
-
-    __slots__ = (
-        "breaks",
-        "fold",
-        "frames",
-        "id",
-        "inner",
-        "late",
-        "made",
-        "nodes",
-        "reduced",
-        "size",
-    )
-
-    def __init__(self, id: int, size: int) -> None:
-        self.id = id
-        self.size = size
-        self.inner: int | None = None
-        self.late = False  # only commits need it
-        self.fold: tuple[tuple[int, int], ...] | None = None
-        self.nodes: list[Node] = []
-        self.frames: dict[Key, Frame] = {}
-        self.made: set[Key] = set()
-        self.reduced: dict[int, tuple[Frame, int]] = {}  # node -> operand's frame, fold or not
-        self.breaks: set[int] = {1, size}
-
-    def frame(self, value: Value) -> Frame | None:
-        """The frame of a value that is made or read here, UNKNOWN on axes nothing tells."""
-        found = self.frames.get((value.node.id, value.result))
-        if found is not None:
-            return found
-        node = value.node
-        if node.operation not in MOVES or node.operation in SHIFTING:
-            return None
-        below = self.frame(node.operands[0])
-        return None if below is None else forward(node, below)
-
-    def fits(self, points: set[int]) -> bool:
-        """Whether breakpoints of axes divide one another with those that are here."""
-        new = points - self.breaks
-        return all(a % b == 0 or b % a == 0 for a in new for b in self.breaks | points)
-
-
-def forward(node: Node, frame: Frame) -> Frame | None:
-    """The frame of a move's result from its operand's."""
-    op, x, shape = node.operation, node.operands[0].shape, node.types[0].shape
-    if op in THROUGH:
-        return frame
-    if op == "permute":
-        return tuple(frame[a] for a in node.get("axes"))
-    if op == "broadcast-to":
-        wide = widened(x, frame, shape)
-        lead = len(shape) - len(x)
-        fresh = [n > 1 and (a < lead or x[a - lead] == 1) for a, n in enumerate(shape)]
-        return tuple(UNKNOWN if f else w for f, w in zip(fresh, wide))
-    return None if UNKNOWN in frame else regroup(x, frame, shape)
-
-
-def backward(node: Node, frame: Frame) -> Frame | None:
-    """The frame of a move's operand from its result's."""
-    op, x, shape = node.operation, node.operands[0].shape, node.types[0].shape
-    if op in THROUGH:
-        return frame
-    if op == "permute":
-        found = [0] * len(x)
-        for k, a in enumerate(node.get("axes")):
-            found[a] = frame[k]
-        return tuple(found)
-    if op == "broadcast-to":
-        return narrowed(x, frame)
-    return regroup(shape, frame, x)
-
-
-def intervals(shape: Shape, frame: Frame) -> list[tuple[int, int]]:
-    """What of the linear index each axis of size > 1 takes, from low to high."""
-    return sorted((w, w * n) for n, w in zip(shape, frame) if n > 1)
-
-
-def runs(pieces: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Neighbouring intervals joined."""
-    found: list[tuple[int, int]] = []
-    for low, high in pieces:
-        if found and found[-1][1] == low:
-            found[-1] = (found[-1][0], high)
-        else:
-            found.append((low, high))
-    return tuple(found)
-
-
-def axes_in_result(node: Node, k: int) -> Shape | None:
-    """Where the axes of operand k stand in the result; None: it is read from its storage."""
-    op, rank = node.operation, len(node.operands[k].shape)
-    if op == "gather":
-        if k == 0:
-            return None
-        axis, batch = node.get("axis"), node.get("batch-axes") or 0
-        return (*range(batch), *(axis + a for a in range(rank - batch)))
-    if op == "take-along":
-        return None if k == 0 else tuple(range(rank))
-    lead = len(node.types[0].shape) - rank
-    return tuple(range(lead, lead + rank))
-
-
-def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
-    """The frame of operand k of an elementwise or indexing node from the result's."""
-    axes = axes_in_result(node, k)
-    if axes is None:
-        return None
-    return tuple(0 if n == 1 else frame[a] for n, a in zip(node.operands[k].shape, axes))
-
-
-def base(value: Value) -> Value:
-    """The value whose elements these are."""
-    while value.node.operation in MOVES:
-        value = value.node.operands[0]
-    return value
 
 
 class Clusters:
@@ -232,11 +120,11 @@ class Clusters:
         """Clusters of operands, latest first, then those that read what it reads."""
         owners, others = 0, []
         space = node.operands[0].shape if node.operation in REDUCTIONS else node.types[0].shape
-        size = _size(space)
+        size = size_of(space)
         for value in node.operands:
             source = base(value)
             owners |= self.maker.get((source.node.id, source.result), 0)
-            if _size(source.shape) == size > 1:
+            if size_of(source.shape) == size > 1:
                 others += self.readers.get((source.node.id, source.result), [])[-3:]
         found = [self.units[x] for x in sorted(self.members(owners), reverse=True)]
         for cluster in reversed(others):
@@ -259,13 +147,13 @@ class Clusters:
         return found
 
     def _join(self, cluster: Cluster, node: Node, extra: int) -> bool:
-        if node.operation in REDUCTIONS and _size(node.operands[0].shape) > 1:
+        if node.operation in REDUCTIONS and size_of(node.operands[0].shape) > 1:
             return self._join_reduction(cluster, node, extra)
         frame = self._result_frame(cluster, node)
         if frame is None:
             return False
         outside = self._outside(cluster, node)
-        if outside and cluster.size > 1 and _size(node.types[0].shape) == 1:
+        if outside and cluster.size > 1 and size_of(node.types[0].shape) == 1:
             return False  # sums of what many kernels gave are no part of one of them
         if self.cycles(cluster, outside | extra):
             return False
@@ -295,7 +183,7 @@ class Clusters:
                 continue
             source = base(value)
             made = (source.node.id, source.result) in cluster.made
-            if not _agree(known, shape, value.shape, axes, frame):
+            if not agree(known, shape, value.shape, axes, frame):
                 if made:
                     return None
                 continue
@@ -305,7 +193,7 @@ class Clusters:
         return self._settle(cluster, shape, known)
 
     def _settle(self, cluster: Cluster, shape: Shape, known: list[int]) -> Frame | None:
-        size, inner = _size(shape), cluster.inner
+        size, inner = size_of(shape), cluster.inner
         if size == cluster.size:
             unit = 1
         elif inner is not None and size == cluster.size // inner and inner > 1:
@@ -350,14 +238,14 @@ class Clusters:
         key = value.node.id, value.result
         if value.node.operation in LEAVES or value.node.operation in MOVES:
             return
-        if key not in cluster.frames and _size(shape) > 1:
+        if key not in cluster.frames and size_of(shape) > 1:
             cluster.frames[key] = frame
             self.readers.setdefault(key, []).append(cluster)
 
     def _start(self, node: Node, extra: int) -> Cluster:
-        reduction = node.operation in REDUCTIONS and _size(node.operands[0].shape) > 1
+        reduction = node.operation in REDUCTIONS and size_of(node.operands[0].shape) > 1
         shape = node.operands[0].shape if reduction else node.types[0].shape
-        cluster = Cluster(len(self.units), _size(shape))
+        cluster = Cluster(len(self.units), size_of(shape))
         self._unit(cluster)
         dense = tuple(s if n > 1 else 0 for n, s in zip(shape, dense_strides(shape)))
         if reduction:
@@ -407,7 +295,7 @@ class Clusters:
             if fold is not None and fold != tuple(rest):
                 return False
             fold = tuple(rest)
-            if not _foldable(fold, cluster.size, inner):
+            if not foldable(fold, cluster.size, inner):
                 return False
         if inner is not None and not self._inner_fits(cluster, inner, fold):
             return False
@@ -433,7 +321,7 @@ class Clusters:
             if low != size or top > high or size >= 64:
                 break
             size = top
-        whole = len(runs(intervals(shape, frame))) == 1 and high == _size(shape)
+        whole = len(runs(intervals(shape, frame))) == 1 and high == size_of(shape)
         return size if whole else high
 
     def _inner_fits(
@@ -454,7 +342,7 @@ class Clusters:
                 other = self.units[unit]
                 if isinstance(other, Cluster) and other is not cluster and key in other.made:
                     theirs = other.frame(value)
-                    if theirs is not None and _same(theirs, below):
+                    if theirs is not None and same(theirs, below):
                         self._merge(cluster, other)
 
     def _merge(self, cluster: Cluster, other: Cluster) -> bool:
@@ -477,9 +365,9 @@ class Clusters:
         if fold is not None and inner is not None and fold[0][0] < inner:
             return False
         for key, frame in other.frames.items():
-            if key in cluster.frames and not _same(cluster.frames[key], frame):
-                if key in other.made or key in cluster.made:
-                    return False
+            differs = key in cluster.frames and not same(cluster.frames[key], frame)
+            if differs and (key in other.made or key in cluster.made):
+                return False
         if self._between(cluster.id, other.id) or self._between(other.id, cluster.id):
             return False
         self._absorb(cluster, other, inner, fold)
@@ -518,34 +406,3 @@ class Clusters:
                 self.ancestors[x] = mask | above | mine
         self.followed[cluster.id] = self.followed[cluster.id] or self.followed[other.id]
         self.units[other.id] = cluster
-
-
-def _size(shape: Shape) -> int:
-    size = 1
-    for n in shape:
-        size *= n
-    return size
-
-
-def _same(a: Frame, b: Frame) -> bool:
-    return all(x == y or UNKNOWN in (x, y) for x, y in zip(a, b))
-
-
-def _agree(known: list[int], shape: Shape, own: Shape, axes: Shape, frame: Frame) -> bool:
-    """Put an operand's weights into the result's; False where another says otherwise."""
-    pairs = [(a, w) for n, a, w in zip(own, axes, frame) if n > 1 and w != UNKNOWN]
-    if any(known[a] not in (UNKNOWN, w) for a, w in pairs):
-        return False
-    for a, w in pairs:
-        known[a] = w
-    return True
-
-
-def _foldable(fold: tuple[tuple[int, int], ...], size: int, inner: int | None) -> bool:
-    """At most two runs are folded and one is kept, besides the innermost."""
-    if len(fold) > 2:
-        return False
-    low = inner if inner is not None else fold[0][0]
-    edges = [low, *(p for piece in fold for p in piece), size]
-    gaps = sum(1 for a, b in zip(edges[::2], edges[1::2]) if b > a)
-    return gaps <= 1

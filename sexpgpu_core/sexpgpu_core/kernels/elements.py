@@ -131,9 +131,9 @@ _MEMORY.update({f"{s}{b}": f"i{b}" for s in "iu" for b in (8, 16, 32, 64)})
 def cast(t: Target, x: Register, given: str, dtype: str) -> Register:
     """To another dtype: float to integer truncates; bool is 0 or 1; not zero is true."""
     kind = register_kind(dtype)
-    if given == dtype or (x.kind == kind and is_float(given) == is_float(dtype)):
-        if dtype != "bool" or given == "bool":
-            return x
+    alike = x.kind == kind and is_float(given) == is_float(dtype)
+    if given == dtype or (alike and dtype != "bool"):
+        return x
     if dtype == "bool":
         return t.compare("une" if is_float(given) else "ne", x, t.like(x, 0))
     if is_float(given):

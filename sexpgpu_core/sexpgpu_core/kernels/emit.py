@@ -1,4 +1,4 @@
-"""A kernel to LLVM text: rows, loops along j, reductions in 32 lanes, folds, spills.
+"""A kernel to LLVM text: rows, cells of folds, and what no row changes.
 
 The grid of work and the order of every sum depend on the kernel and its sizes alone: never on the
 vector width, on how rows are split between calls, or on addresses.
@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from . import elements
 from .kernel import FOLD_ROWS, Expr, Kernel
-from .levels import Levels
-from .philox import philox
-from .target import LANES, Register, Target, memory_kind, register_kind
-
-UNROLLED = 8
-"""A row of at most so many vectors is written out, its values kept in registers."""
-IDENTITY = {"sum": 0.0, "product": 1, "any": 0, "all": 1}
-COMBINE = {"sum": "add", "product": "multiply", "any": "logical-or", "all": "logical-and"}
-COMBINE.update(max="maximum", min="minimum")
+from .loops import Loops
+from .target import LANES, Register, Target, register_kind
 
 
 def emit(kernel: Kernel, name: str, target: Target) -> str:
@@ -24,40 +17,13 @@ def emit(kernel: Kernel, name: str, target: Target) -> str:
     return Emitter(kernel, target).run(name)
 
 
-def identity(kind: str, dtype: str) -> float:
-    """What changes nothing: kind is sum max min product any all."""
-    if kind in IDENTITY:
-        return IDENTITY[kind]
-    if dtype in elements.FLOATS:
-        return float("-inf") if kind == "max" else float("inf")
-    bits = 8 * elements.WIDTH[dtype]
-    if dtype[0] == "u" or dtype == "bool":
-        return 0 if kind == "max" else (1 if dtype == "bool" else 2**bits - 1)
-    return -(2 ** (bits - 1)) if kind == "max" else 2 ** (bits - 1) - 1
-
-
-class Emitter:
-    """One kernel being printed. Slots of the block are numbered as in the ABI."""
-
-    def __init__(self, kernel: Kernel, target: Target) -> None:
-        self.kernel = kernel
-        self.t = target
-        self.levels = Levels(kernel)
-        self.lanes = target.width if kernel.inner > 1 else 1
-        self.scalars: dict[int, Register] = {}  # uniform values of the row (or of the kernel)
-        self.splats: dict[int, Register] = {}
-        self.rows: dict[int, Register] = {}  # address of an access's row
-        self.buffers: dict[int, Register] = {}
-        self.outer: list[Register] = []
-        p, a = len(kernel.operands), len(kernel.accesses)
-        self.size_slot, self.place_slot, self.scalar_slot = p, p + 3, p + 3 + 5 * a
-        self.error_slot = self.scalar_slot + len(kernel.scalars)
+class Emitter(Loops):
+    """One kernel being printed: the function around its rows."""
 
     # The function
     def run(self, name: str) -> str:
         t = self.t
         t.label("entry")
-        self.i64 = lambda n: t.constant("i64", n)
         self.bases = [self._slot(i, "ptr") for i in range(len(self.kernel.operands))]
         self.sizes = [self._slot(self.size_slot + i, "i64") for i in range(3)]
         self._constants()
@@ -74,11 +40,6 @@ class Emitter:
             self._plain_rows(begin, end)
         t.lines.append("  ret void")
         return t.module(name)
-
-    def _slot(self, number: int, kind: str) -> Register:
-        t = self.t
-        at = t.address(Register("%block", "ptr"), t.constant("i64", number), "i64")
-        return t.load(at, kind)
 
     def _constants(self) -> None:
         """What no row changes: literals and scalar slots."""
@@ -182,29 +143,11 @@ class Emitter:
         t.branch(t.compare("slt", cell1, end), "cells", "done")
         t.label("done")
 
-    def _row_address(self, access: int, fold: bool = False) -> Register:
-        """base + offset + i0 s0 + i1 s1 + i2 s2 (a fold: i0 s0 + part s1) + index si."""
-        t = self.t
-        place = self.place_slot + 5 * access
-        at = self._slot(place + 3, "i64")
-        for axis in range(2 if fold else 3):
-            step = t.binary("mul", self.outer[axis], self._slot(place + axis, "i64"))
-            at = t.binary("add", at, step)
-        row = self.kernel.accesses[access]
-        if row.index is not None and self.levels.uniform[row.index]:
-            index = self._wide(self._scalar(row.index), row.index)
-            at = t.binary("add", at, t.binary("mul", index, self._slot(place + 4, "i64")))
-        kind = memory_kind(self.kernel.operands[row.operand].dtype)
-        return t.address(self.bases[row.operand], at, kind)
-
-    def _wide(self, index: Register, e: int) -> Register:
-        return elements.resize(self.t, index, self.kernel.expressions[e].dtype, "i64")
-
     def _row(self, kept: dict[int, Register] | None = None) -> None:
         self.scalars = {e: r for e, r in self.scalars.items() if e in self.fixed}
         self.splats = {e: r for e, r in self.splats.items() if e in self.fixed}
         self.rows = dict(kept or {})
-        self.chunks: dict[tuple[int, int], Register] = {}
+        self.chunks = {}
         self._early_loads()
         if self.kernel.inner > 1:
             for loop in range(len(self.levels.loops)):
@@ -218,357 +161,3 @@ class Emitter:
         for e, expression in enumerate(self.kernel.expressions):
             if expression.op == "load" and self.levels.uniform[e] and self.levels.level[e] == 0:
                 self._scalar(e)
-
-    # Uniform values
-    def _scalar(self, e: int) -> Register:
-        found = self.scalars.get(e)
-        if found is None:
-            found = self.scalars[e] = self._make_scalar(e)
-        return found
-
-    def _make_scalar(self, e: int) -> Register:
-        x = self.kernel.expressions[e]
-        if x.op == "load":
-            assert x.access is not None
-            operand = self.kernel.accesses[x.access].operand
-            at = self._address(x.access)
-            return elements.load(self.t, at, self.kernel.operands[operand].dtype, 1)
-        if x.op == "outer-index":
-            assert x.slot is not None
-            return elements.resize(self.t, self.outer[x.slot], "i64", register_kind(x.dtype))
-        if x.op == "inner-index":
-            return self.t.constant(register_kind(x.dtype), 0)
-        if x.op.startswith("reduce-"):
-            # inner is 1: a sum of one, which the lanes that hold 0 do not change but for its sign
-            value = self._scalar(x.args[0])
-            return self._combine(x.op[7:], x.dtype, self._identity(x, 1), value)
-        return self._apply(e, [self._scalar(a) for a in x.args], 1)
-
-    def _apply(self, e: int, arguments: list[Register], valid: int) -> Register:
-        x = self.kernel.expressions[e]
-        if x.op == "guard":
-            return self._guard(e, arguments[0], arguments[1], valid)
-        if x.op == "philox":
-            return philox(self.t, arguments)
-        given = self.kernel.expressions[x.args[-1 if x.op == "where" else 0]].dtype
-        return elements.element(self.t, x.op, given, x.dtype, arguments)
-
-    def _guard(self, e: int, index: Register, limit: Register, valid: int) -> Register:
-        """The index as i64, or 0 with a word in the error slot if it is outside."""
-        t = self.t
-        wide = self._wide(index, self.kernel.expressions[e].args[0])
-        bad = t.compare("uge", wide, limit)
-        if 1 < bad.lanes != valid:
-            bad = t.select(self._mask(valid), bad, t.like(bad, 0))
-        error = self._slot(self.error_slot, "ptr")
-        where = t.select(t.any(bad), error, self.dummy)
-        t.store(self.i64(1 + e), where)
-        t.store(self.row_number, t.address(where, self.i64(1), "i64"))
-        return t.select(bad, t.like(wide, 0), wide)
-
-    def _mask(self, valid: int) -> Register:
-        bits = ", ".join(f"i1 {int(i < valid)}" for i in range(self.lanes))
-        return Register(f"<{bits}>", "i1", self.lanes)
-
-    def _address(self, access: int) -> Register:
-        if access not in self.rows:
-            self.rows[access] = self._row_address(access)
-        return self.rows[access]
-
-    def _identity(self, x: Expr, lanes: int) -> Register:
-        kind = register_kind(x.dtype)
-        return self.t.constant(kind, identity(x.op[7:], x.dtype), lanes)
-
-    def _combine(self, kind: str, dtype: str, a: Register, b: Register) -> Register:
-        dtype = "f32" if dtype in ("bf16", "f16") else dtype
-        return elements.element(self.t, COMBINE[kind], dtype, dtype, [a, b])
-
-    # Loops along j
-    @property
-    def unrolled(self) -> bool:
-        vectors = -(-self.kernel.inner // self.lanes)
-        work = sum(len(loop) for loop in self.levels.loops)
-        return len(self.levels.loops) > 1 and vectors <= UNROLLED and vectors * work <= 200
-
-    def _loop(self, loop: int) -> None:
-        reductions = self.levels.reductions[loop]
-        self._before(loop)
-        group = LANES // self.lanes if reductions else 1
-        whole, tail = divmod(self.kernel.inner, self.lanes)
-        rounds = 0 if self.unrolled else whole // group
-        state = {
-            e: [self._identity(self.kernel.expressions[e], self.lanes)] * group for e in reductions
-        }
-        if rounds > 1:
-            state = self._rounds(loop, rounds, group, state)
-        else:
-            rounds = 0
-        for c in range(rounds * group, whole):
-            self._chunk(loop, self.i64(c * self.lanes), c, self.lanes, c % group, state)
-        if tail:
-            self._chunk(loop, self.i64(whole * self.lanes), whole, tail, whole % group, state)
-        for e in reductions:
-            self.scalars[e] = self._fold_lanes(e, state[e])
-
-    def _before(self, loop: int) -> None:
-        """Scalars, splats and addresses a loop needs are made ahead of it."""
-        for e in self.levels.loops[loop]:
-            x = self.kernel.expressions[e]
-            if e in self.levels.kept and self.levels.kept[e] < loop:
-                continue
-            if x.access is not None:
-                self._address(x.access)
-            for a in self.levels.arguments(e):
-                if self.levels.uniform[a]:
-                    self._splat(a)
-        for root in self.levels.roots(loop):
-            if self.levels.uniform[root]:
-                self._splat(root)
-        for s in self.levels.stores[loop]:
-            self._address(self.kernel.stores[s].access)
-
-    def _splat(self, e: int) -> Register:
-        found = self.splats.get(e)
-        if found is None:
-            found = self.splats[e] = self.t.splat(self._scalar(e), self.lanes)
-        return found
-
-    def _rounds(
-        self, loop: int, rounds: int, group: int, state: dict[int, list[Register]]
-    ) -> dict[int, list[Register]]:
-        t = self.t
-        head, after, origin = t.label_name(), t.label_name(), t.block
-        t.jump(head)
-        t.label(head)
-        j, line = t.phi(self.i64(0), origin)
-        phis = {e: [t.phi(v, origin) for v in values] for e, values in state.items()}
-        inside = {e: [p[0] for p in pairs] for e, pairs in phis.items()}
-        for k in range(group):
-            at = t.binary("add", j, self.i64(k * self.lanes)) if k else j
-            self.chunks = {}
-            self._chunk(loop, at, 0, self.lanes, k, inside)
-        following = t.binary("add", j, self.i64(group * self.lanes))
-        t.close(line, following)
-        for e, pairs in phis.items():
-            for (_, number), value in zip(pairs, inside[e]):
-                t.close(number, value)
-        self.chunks = {}
-        limit = self.i64(rounds * group * self.lanes)
-        t.branch(t.compare("slt", following, limit), head, after)
-        t.label(after)
-        return inside
-
-    def _chunk(
-        self,
-        loop: int,
-        j: Register,
-        number: int,
-        valid: int,
-        lane_group: int,
-        state: dict[int, list[Register]],
-    ) -> None:
-        """One vector of a row: its values, reductions, then stores."""
-        if not self.unrolled:
-            self.chunks = {}
-        values = self.chunks
-        for e in self.levels.loops[loop]:
-            if (e, number) not in values:
-                values[e, number] = self._vector(e, loop, j, number, valid)
-        for e in self.levels.reductions[loop]:
-            x = self.kernel.expressions[e]
-            value = self._value(x.args[0], number)
-            if valid < self.lanes:
-                value = self.t.select(self._mask(valid), value, self._identity(x, self.lanes))
-            into = state[e]
-            into[lane_group] = self._combine(x.op[7:], x.dtype, into[lane_group], value)
-        for s in self.levels.stores[loop]:
-            self._store_vector(s, j, number, valid)
-
-    def _value(self, e: int, number: int) -> Register:
-        return self._splat(e) if self.levels.uniform[e] else self.chunks[e, number]
-
-    def _vector(self, e: int, loop: int, j: Register, number: int, valid: int) -> Register:
-        x = self.kernel.expressions[e]
-        kept = self.levels.kept.get(e)
-        if kept is not None and kept < loop and e in self.buffers:
-            return self._reload(e, j)
-        if x.op == "load":
-            result = self._load_vector(x, j, number, valid)
-        elif x.op == "inner-index":
-            kind = register_kind(x.dtype)
-            first = self.t.splat(elements.resize(self.t, j, "i64", kind), self.lanes)
-            result = self.t.binary("add", first, self.t.lane_numbers(kind, self.lanes))
-        else:
-            result = self._apply(e, [self._value(a, number) for a in x.args], valid)
-        if kept == loop and e in self.buffers:
-            self._keep(e, j, result)
-        return result
-
-    def _keep(self, e: int, j: Register, value: Register) -> None:
-        if value.kind == "i1":
-            value = self.t.convert("zext", value, "i8")
-        self.t.store(value, self.t.address(self.buffers[e], j, value.kind))
-
-    def _reload(self, e: int, j: Register) -> Register:
-        kind = register_kind(self.kernel.expressions[e].dtype)
-        memory = "i8" if kind == "i1" else kind
-        at = self.t.address(self.buffers[e], j, memory)
-        value = self.t.load(at, memory, self.lanes)
-        return self.t.compare("ne", value, self.t.like(value, 0)) if kind == "i1" else value
-
-    # Memory of vectors
-    def _load_vector(self, x: Expr, j: Register, number: int, valid: int) -> Register:
-        assert x.access is not None
-        access = self.kernel.accesses[x.access]
-        dtype = self.kernel.operands[access.operand].dtype
-        kind = memory_kind(dtype)
-        base = self._address(x.access)
-        scattered = access.index is not None and not self.levels.uniform[access.index]
-        if scattered or access.inner == 2:
-            raw = self._load_lanes(x.access, base, kind, j, number, valid)
-            return elements.from_memory(self.t, dtype, raw)
-        raw = self.t.load(self.t.address(base, j, kind), kind, valid)
-        if valid < self.lanes:
-            raw = self._widen(raw, valid)
-        return elements.from_memory(self.t, dtype, raw)
-
-    def _widen(self, raw: Register, valid: int) -> Register:
-        """The lanes that are missing are 0: nothing computed of them traps."""
-        vector = raw
-        if valid == 1:
-            vector = self.t.constant(raw.kind, 0, self.lanes)
-            return self.t.insert(vector, raw, 0)
-        zero = self.t.constant(raw.kind, 0, valid)
-        order = [i if i < valid else valid for i in range(self.lanes)]
-        return self.t.shuffle(vector, order, zero)
-
-    def _lane_offsets(self, number: int, access: int, j: Register, valid: int) -> list[Register]:
-        """Elements from the row's address to each lane."""
-        t, row = self.t, self.kernel.accesses[access]
-        step = self._slot(self.place_slot + 5 * access + 4, "i64")
-        if row.index is None:
-            first = t.binary("mul", j, step)
-            found = [first]
-            for _ in range(valid - 1):
-                found.append(t.binary("add", found[-1], step))
-            return found
-        index = self._wide(self._value(row.index, number), row.index)
-        offsets = t.binary("mul", index, t.splat(step, self.lanes))
-        if row.inner:
-            along = t.binary("add", t.splat(j, self.lanes), t.lane_numbers("i64", self.lanes))
-            offsets = t.binary("add", offsets, along)
-        return [t.extract(offsets, i) for i in range(valid)]
-
-    def _load_lanes(
-        self, access: int, base: Register, kind: str, j: Register, number: int, valid: int
-    ) -> Register:
-        result = self.t.constant(kind, 0, self.lanes)
-        for i, offset in enumerate(self._lane_offsets(number, access, j, valid)):
-            at = self.t.address(base, offset, kind)
-            result = self.t.insert(result, self.t.load(at, kind), i)
-        return result
-
-    def _narrow(self, raw: Register, valid: int) -> Register:
-        if valid == raw.lanes:
-            return raw
-        if valid == 1:
-            return self.t.extract(raw, 0)
-        return self.t.shuffle(raw, list(range(valid)))
-
-    def _store_vector(self, s: int, j: Register, number: int, valid: int) -> None:
-        t, store = self.t, self.kernel.stores[s]
-        access = self.kernel.accesses[store.access]
-        dtype = self.kernel.operands[access.operand].dtype
-        kind = memory_kind(dtype)
-        base, value = self._address(store.access), self._value(store.value, number)
-        if access.inner == 2:
-            self._store_lanes(s, j, number, valid, value)
-            return
-        at = t.address(base, j, kind)
-        if store.fold != "none":
-            old = t.load(at, kind, valid)
-            before = elements.from_memory(
-                t, dtype, self._widen(old, valid) if valid < self.lanes else old
-            )
-            value = self._combine(store.fold, dtype, before, value)
-            value = elements.rounded(t, dtype, value)
-        t.store(self._narrow(elements.to_memory(t, dtype, value), valid), at)
-
-    def _store_lanes(self, s: int, j: Register, number: int, valid: int, value: Register) -> None:
-        """A store whose places are not side by side, a lane at a time."""
-        t, store = self.t, self.kernel.stores[s]
-        access = self.kernel.accesses[store.access]
-        dtype = self.kernel.operands[access.operand].dtype
-        kind, base = memory_kind(dtype), self._address(store.access)
-        for i, offset in enumerate(self._lane_offsets(number, store.access, j, valid)):
-            at, lane = t.address(base, offset, kind), t.extract(value, i)
-            if store.fold != "none":
-                before = elements.load(t, at, dtype, 1)
-                lane = elements.rounded(t, dtype, self._combine(store.fold, dtype, before, lane))
-            t.store(elements.to_memory(t, dtype, lane), at)
-
-    def _store_scalar(self, s: int) -> None:
-        t, store = self.t, self.kernel.stores[s]
-        dtype = self.kernel.operands[self.kernel.accesses[store.access].operand].dtype
-        at, value = self._address(store.access), self._scalar(store.value)
-        if store.fold != "none":
-            before = elements.load(t, at, dtype, 1)
-            value = elements.rounded(t, dtype, self._combine(store.fold, dtype, before, value))
-        t.store(elements.to_memory(t, dtype, value), at)
-
-    def _clear(self, s: int) -> None:
-        """A cell's partial row starts as what changes nothing."""
-        t, store = self.t, self.kernel.stores[s]
-        dtype = self.kernel.operands[self.kernel.accesses[store.access].operand].dtype
-        base, kind = self.rows[store.access], memory_kind(dtype)
-        start = t.constant(register_kind(dtype), identity(store.fold, dtype))
-        raw = elements.to_memory(t, dtype, start)
-        if self.levels.is_scalar(s):
-            t.store(raw, base)
-            return
-        access = self.kernel.accesses[store.access]
-        if access.inner == 2:
-            step = self._slot(self.place_slot + 5 * store.access + 4, "i64")
-            self._fill(base, kind, raw, step, self.kernel.inner, 1)
-            return
-        whole, tail = divmod(self.kernel.inner, self.lanes)
-        wide, one = t.splat(raw, self.lanes), self.i64(1)
-        if whole:
-            self._fill(base, kind, wide, one, whole, self.lanes)
-        if tail:
-            at = t.address(base, self.i64(whole * self.lanes), kind)
-            t.store(self._narrow(wide, tail), at)
-
-    def _fill(
-        self, base: Register, kind: str, value: Register, step: Register, count: int, lanes: int
-    ) -> None:
-        """A loop that stores one value at 0, lanes step, 2 lanes step, ..."""
-        t = self.t
-        head, after, origin = t.label_name(), t.label_name(), t.block
-        t.jump(head)
-        t.label(head)
-        j, line = t.phi(self.i64(0), origin)
-        t.store(value, t.address(base, t.binary("mul", j, step), kind))
-        following = t.binary("add", j, self.i64(lanes))
-        t.close(line, following)
-        t.branch(t.compare("slt", following, self.i64(count * lanes)), head, after)
-        t.label(after)
-
-    def _fold_lanes(self, e: int, groups: list[Register]) -> Register:
-        """32 lanes to one: halves are added until one is left, the same for every width."""
-        x = self.kernel.expressions[e]
-        kind = x.op[7:]
-        while len(groups) > 1:
-            half = len(groups) // 2
-            pairs = zip(groups[:half], groups[half:])
-            groups = [self._combine(kind, x.dtype, a, b) for a, b in pairs]
-        vector = groups[0]
-        while vector.lanes > 1:
-            half = vector.lanes // 2
-            if half == 1:
-                a, b = self.t.extract(vector, 0), self.t.extract(vector, 1)
-            else:
-                a = self.t.shuffle(vector, list(range(half)))
-                b = self.t.shuffle(vector, list(range(half, 2 * half)))
-            vector = self._combine(kind, x.dtype, a, b)
-        return elements.rounded(self.t, x.dtype, vector)

@@ -8,21 +8,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import Any
 
 from ..ir import Graph, Node, Value
 from ..ir.operation import Operations
-from ..ir.types import Type
-from .axes import Shaped
-from .build import Build, Instead, Output, Unfit, UnfitStore
-from .cluster import Cluster, Clusters, Frame, Key, base
-from .folding import fold_calls
-from .kernel import KernelCall, NodeCall, Schedule, Storage, View
+from .build import Output
+from .cluster import Clusters
+from .copies import Copies
+from .frames import Cluster, Key, base
+from .kernel import Fold, KernelCall, NodeCall, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
+from .products import lay_products
 from .storing import Storing
-from .views import MOVES, dense_strides, is_dense, moved, part, regroup, suits_matmul
-
-PERSISTENT = ("parameter", "state", "optimizer", "ema", "persistent", "residue")
+from .views import MOVES, is_dense, part, suits_matmul
 
 
 def schedule(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Schedule:
@@ -33,78 +30,31 @@ def schedule(graph: Graph, operations: Operations, library: Callable[[str], bool
     return Fusion(Prepared(graph, operations, library)).run()
 
 
-class Fusion:
+FOLDS: dict[str, Fold] = {
+    "reduce-sum": "sum",
+    "reduce-max": "max",
+    "reduce-min": "min",
+    "reduce-product": "product",
+    "reduce-any": "any",
+    "reduce-all": "all",
+}
+
+
+class Fusion(Copies):
     """One graph being cut."""
 
     def __init__(self, prepared: Prepared) -> None:
-        self.prepared = prepared
+        super().__init__(prepared)
         self.clusters = Clusters()
-        self.storages: list[Storage] = []
-        self.bases: dict[Key, View] = {}  # where a value that has a storage lies in it
-        self.places: dict[Key, View | None] = {}
         self.parts: dict[int, View] = {}  # copy node -> where it writes
         self.inputs: dict[int, tuple[Value, ...]] = {}  # call -> its operands, copies included
         self.nodes: list[Node] = []
         self.forced: set[Key] = set()
-        self.inputs_by_name: dict[tuple[str, str], int] = {}
-        self.stored: set[Key] = set()
         self.copied: dict[Key, Value] = {}  # copies that calls and results take instead
-
-    # Storages and places
-    def storage(self, type: Type, kind: str, name: str = "", constant: object = None) -> int:
-        self.storages.append(Storage(len(self.storages), type, kind, name, constant))
-        return len(self.storages) - 1
-
-    def dense(
-        self, type: Type, kind: str = "temp", name: str = "", constant: object = None
-    ) -> View:
-        """A new storage, all of it."""
-        storage = self.storage(type, kind, name, constant)
-        return View(storage, type.dtype, type.shape, dense_strides(type.shape))
-
-    def input_view(self, kind: str, name: str, type: Type) -> View:
-        """The storage of a graph's input, one for each."""
-        key = kind, name
-        if key not in self.inputs_by_name:
-            self.inputs_by_name[key] = self.storage(type, kind, name)
-        storage = self.inputs_by_name[key]
-        return View(storage, type.dtype, type.shape, dense_strides(type.shape))
-
-    def base_view(self, value: Value) -> View | None:
-        """The place of a value that is no move: given it when it is first asked for."""
-        key = value.node.id, value.result
-        found = self.bases.get(key)
-        if found is None:
-            found = self._new_base(value, key)
-            if found is not None:
-                self.bases[key] = found
-        return found
-
-    def _new_base(self, value: Value, key: Key) -> View | None:
-        node = value.node
-        if node.operation == "input":
-            return self.input_view(node.get("kind"), node.get("name"), value.type)
-        if node.operation == "table":
-            return self.dense(value.type, "temp", constant=_table(node))
-        if node.operation in LEAVES:
-            return None
-        if key in self.stored or node.operation in PLACED or not is_compute(node):
-            return self.dense(value.type)
-        return None
-
-    def place(self, value: Value) -> View | None:
-        """The place of a value, or None: it is not stored, or strides cannot say it."""
-        key = value.node.id, value.result
-        if value.node.operation not in MOVES:
-            return self.base_view(value)
-        if key not in self.places:
-            below = self.place(value.node.operands[0])
-            self.places[key] = None if below is None else moved(value.node, below)
-        return self.places[key]
 
     def run(self) -> Schedule:
         self.early = self._early()
-        self._lay_products()
+        lay_products(self)
         for node in list(self.prepared.nodes):
             self._add(node)
         commits, results = self._results()
@@ -138,73 +88,6 @@ class Fusion:
                 stack.extend(v.node for v in node.operands)
         return found
 
-    def _lay_products(self) -> None:
-        """A product that is only used in another order, or as a part of a concat, is written so."""
-        users: dict[int, list[Node]] = {}
-        for node in self.prepared.nodes:
-            for value in node.operands:
-                users.setdefault(value.node.id, []).append(node)
-        outside = {v.node.id for v in self.prepared.results.values()}
-        for node in self.prepared.nodes:
-            if node.operation == "matmul" and node.id not in outside:
-                self._lay(node, users, outside)
-
-    def _lay(self, product: Node, users: dict[int, list[Node]], outside: set[int]) -> None:
-        """Follow the only user of each result; lay the product where the last one wants it."""
-        chain: list[Node] = []
-        node = product
-        while len(users.get(node.id, ())) == 1 and node.id not in outside:
-            user = users[node.id][0]
-            if user.operation == "concat":
-                self._lay_back(product, chain, self._concat_part(user, node))
-                return
-            if user.operation not in ("permute", "reshape"):
-                break
-            chain.append(user)
-            node = user
-        for length in range(len(chain), 0, -1):
-            last = chain[length - 1]
-            if last.operation == "permute":
-                type = last.types[0]
-                view = View(-1, type.dtype, type.shape, dense_strides(type.shape))
-                self._lay_back(product, chain[:length], view)
-                return
-
-    def _concat_part(self, concat: Node, operand: Node) -> View:
-        whole = self.bases.get((concat.id, 0))
-        if whole is None:
-            whole = self.bases[concat.id, 0] = self.dense(concat.types[0])
-        axis, at = concat.get("axis"), 0
-        for value in concat.operands:
-            if value.node is operand:
-                break
-            at += value.shape[axis]
-        starts = tuple(at if a == axis else 0 for a in range(len(whole.shape)))
-        return part(whole, starts, (1,) * len(starts), operand.types[0].shape)
-
-    def _lay_back(self, product: Node, chain: list[Node], view: View) -> None:
-        """Lay a product so that the end of a chain of moves has this view, if a product can."""
-        strides: tuple[int, ...] | None = view.strides
-        for node in reversed(chain):
-            below = node.operands[0].shape
-            if node.operation == "permute":
-                assert strides is not None
-                back = [0] * len(below)
-                for k, a in enumerate(node.get("axes")):
-                    back[a] = strides[k]
-                strides = tuple(back)
-            else:
-                strides = regroup(node.types[0].shape, strides, below)
-            if strides is None:
-                return
-        type = product.types[0]
-        laid = View(view.storage, type.dtype, type.shape, strides, view.offset)
-        if strides[-1] != 1 or not suits_matmul(laid):
-            return
-        if view.storage < 0:
-            laid = View(self.dense(type).storage, type.dtype, type.shape, strides, 0)
-        self.bases[product.id, 0] = laid
-
     def _compute(self, node: Node, extra: int = 0) -> None:
         self.nodes.append(node)
         self.clusters.add(node, extra, node.id not in self.early)
@@ -222,17 +105,8 @@ class Fusion:
     def _operand(self, value: Value, suits: Callable[[View], bool]) -> Value:
         """An operand of a call as it may lie, copied if it must be."""
         source = base(value)
-        view = self._as_if(value) if source.node.operation not in LEAVES else None
+        view = self.as_if(value) if source.node.operation not in LEAVES else None
         return value if view is not None and suits(view) else self._copy(value)
-
-    def _as_if(self, value: Value) -> View | None:
-        """Where a value would lie if what it is a view of were stored."""
-        node = value.node
-        if node.operation not in MOVES:
-            known = self.bases.get((node.id, value.result))
-            return known or View(-1, value.dtype, value.shape, dense_strides(value.shape))
-        below = self._as_if(node.operands[0])
-        return None if below is None else moved(node, below)
 
     def _copy(self, value: Value) -> Value:
         """A dense copy of a value, once."""
@@ -271,7 +145,7 @@ class Fusion:
 
     def _part(self, value: Value, view: View, extra: int) -> int:
         """Units that write a value to a part; it may be there already."""
-        if self._as_if(value) == view:
+        if self.as_if(value) == view:
             source = base(value)
             self.forced.add((source.node.id, source.result))
             return self.clusters.maker[source.node.id, source.result]
@@ -301,7 +175,7 @@ class Fusion:
         source = base(value)
         op = source.node.operation
         whole = op not in LEAVES and op not in ("input", "table")
-        view = self._as_if(value) if whole else None
+        view = self.as_if(value) if whole else None
         if view is None or not is_dense(view) or view.offset or source.type.size != value.type.size:
             value = self._copy(value)
             source = value
@@ -397,104 +271,15 @@ class Fusion:
                 view = self.base_view(Value(node))
                 assert view is not None
                 fold = cluster.reduced.get(node.id, ((), False))[1]
-                kind = node.operation[7:] if fold else ""
+                kind = FOLDS[node.operation] if fold else "none"
                 outputs.append(Output(Value(node), view, kind))
                 commit = commit or key in goals
         if not outputs or cluster.size == 0:
             return []
-        calls = self._built(cluster, outputs)
+        calls = self.built(cluster, outputs)
         for call in calls:
             call.commit = commit
         return calls
-
-    def _built(
-        self, cluster: Cluster, outputs: list[Output], fresh: Key | None = None
-    ) -> list[KernelCall | NodeCall]:
-        """The cluster's calls; what it cannot read as it lies is copied ahead."""
-        ahead: list[KernelCall | NodeCall] = []
-        behind: list[KernelCall | NodeCall] = []
-        instead: Instead = {}
-        while True:
-            try:
-                return [*ahead, *self._attempt(cluster, outputs, instead, fresh), *behind]
-            except UnfitStore as unfit:
-                behind += self._moved_store(unfit)
-            except Unfit as unfit:
-                key = unfit.value.node.id, unfit.value.result, unfit.frame
-                if key in instead:
-                    raise
-                calls, view, frame = self._spread(unfit)
-                instead[key] = view, frame
-                ahead += calls
-
-    def _attempt(
-        self, cluster: Cluster, outputs: list[Output], instead: Instead, fresh: Key | None
-    ) -> list[KernelCall | NodeCall]:
-        build = Build(cluster, self.place, self.prepared.owner, instead, fresh)
-        folds, plain = [o for o in outputs if o.fold], [o for o in outputs if not o.fold]
-        for output in (*plain, *folds):
-            build.store(output)
-        return list(fold_calls(Shaped(build), folds, self.dense))
-
-    def _moved_store(self, unfit: UnfitStore) -> list[KernelCall | NodeCall]:
-        """Write in the order of the linear index first, and move that to its place."""
-        output, type = unfit.output, unfit.output.value.type
-        held = self.dense(type)
-        strides, step = [0] * len(type.shape), 1
-        for axis in sorted(range(len(type.shape)), key=lambda a: unfit.frame[a]):
-            strides[axis] = step
-            step *= type.shape[axis]
-        view = View(held.storage, type.dtype, type.shape, tuple(strides))
-        source = Value(self.prepared.node("held", (), (type,)))
-        self.bases[source.node.id, 0] = view
-        target, output.view = output.view, view
-        return self._copy_calls(source, target)
-
-    def _spread(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
-        """A dense copy of a value in the order of the linear index, with its frame."""
-        value, frame = unfit.value, unfit.frame
-        if frame is not None:
-            value, frame = self._ordered(value, frame, unfit.low, unfit.high)
-        view = self.dense(value.type)
-        return self._copy_calls(value, view, unfit.value), view, frame or ()
-
-    def _ordered(self, value: Value, frame: Frame, low: int, high: int) -> tuple[Value, Frame]:
-        """The value with its axes from high to low, and broadcast over what of [low, high) it
-        does not run along."""
-        axes = sorted((w, n, a) for a, (n, w) in enumerate(zip(value.shape, frame)) if n > 1)
-        dims: list[tuple[int, int, bool]] = []
-        at = low
-        for weight, size, _ in axes:
-            if at < min(weight, high):
-                dims.append((at, min(weight, high) // at, False))
-            dims.append((weight, size, True))
-            at = max(at, weight * size)
-        if at < high:
-            dims.append((at, high // at, False))
-        dims.reverse()
-        order = [a for a, n in enumerate(value.shape) if n == 1] + [a for _, _, a in axes[::-1]]
-        kept = tuple(n if own else 1 for _, n, own in dims)
-        value = self._view(
-            "permute", value, tuple(value.shape[a] for a in order), axes=tuple(order)
-        )
-        value = self._view("reshape", value, kept, shape=kept)
-        shape = tuple(n for _, n, _ in dims)
-        return self._view("broadcast-to", value, shape, shape=shape), tuple(w for w, _, _ in dims)
-
-    def _view(self, operation: str, value: Value, to: tuple[int, ...], **given: Any) -> Value:
-        return Value(self.prepared.node(operation, (value,), (Type(value.dtype, to),), **given))
-
-    def _copy_calls(
-        self, value: Value, view: View, fresh: Value | None = None
-    ) -> list[KernelCall | NodeCall]:
-        """A kernel of its own that writes a value to a place; `fresh` is computed, not read."""
-        made = self.prepared.node("copy", (value,), (value.type,))
-        alone = Clusters()
-        cluster = alone.add(made)
-        cluster.id = -1
-        computed = fresh is not None and is_compute(fresh.node)
-        key = (fresh.node.id, fresh.result) if fresh is not None and computed else None
-        return self._built(cluster, [Output(Value(made), view)], key)
 
     # The order
     def _schedule(
@@ -510,7 +295,7 @@ class Fusion:
         for name, value in commits.items():
             if name not in direct:
                 kind, _, rest = name.partition(":")
-                copies = self._copy_calls(value, self.input_view(kind, rest, value.type))
+                copies = self.copy_calls(value, self.input_view(kind, rest, value.type))
                 for call in copies:
                     call.commit = True
                 last += copies
@@ -564,13 +349,3 @@ def _uneven(call: KernelCall | NodeCall, storage: int) -> bool:
         if call.operands[access.operand] == storage
     }
     return len(places) > 1 or any(index is not None for _, index, _ in places)
-
-
-def _table(node: Node) -> Any:
-    """A table's data as an array of its dtype."""
-    import numpy as np
-
-    from ..ir.types import numpy_dtype
-
-    type = node.types[0]
-    return np.array(node.get("values")).astype(numpy_dtype(type.dtype)).reshape(type.shape)

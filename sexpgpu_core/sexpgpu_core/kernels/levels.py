@@ -57,7 +57,7 @@ class Levels:
 
     def _place(self) -> None:
         last = 0
-        for e, expression in enumerate(self.kernel.expressions):
+        for expression in self.kernel.expressions:
             if expression.op.startswith("reduce-") and self.kernel.inner > 1:
                 last = max(last, self.level[expression.args[0]])
         running = [

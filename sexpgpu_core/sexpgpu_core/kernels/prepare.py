@@ -5,6 +5,7 @@ Nodes keep their ids; nodes that are made here get higher ones, and `owner` says
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -192,7 +193,7 @@ class Prepared:
             at = high
         self.sums[node.id] = tuple(parts)
         size = node.types[0].shape[axis]
-        whole = parts[0][1] == 0 and all(a[2] == b[1] for a, b in zip(parts, parts[1:]))
+        whole = parts[0][1] == 0 and all(a[2] == b[1] for a, b in itertools.pairwise(parts))
         if not whole or parts[-1][2] != size:
             return None
         operands = tuple(p[3] for p in parts)

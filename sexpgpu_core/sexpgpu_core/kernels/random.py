@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..ir import Node
 from ..ir.philox import site_key
 from ..ir.rounding import rounded
-from .cluster import Frame
+from .frames import Frame
 from .views import dense_strides
 
 if TYPE_CHECKING:

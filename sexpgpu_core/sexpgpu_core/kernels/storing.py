@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..ir import Node, Value
-from .cluster import Clusters, Key, base
+from .cluster import Clusters
 from .elements import COST
+from .frames import Key, base
 from .prepare import COPIES, INDEXED, LEAVES, RANDOM, REDUCTIONS
 from .views import MOVES, SHIFTING
 

@@ -1,4 +1,4 @@
-"""A schedule run call by call on NumPy arrays: kernels compiled, other nodes by their references."""
+"""A schedule run on NumPy arrays: kernels compiled, other nodes by their references."""
 
 from __future__ import annotations
 

@@ -87,6 +87,7 @@ class Drawn:
                 while n % p == 0:
                     factors.append(p)
                     n //= p
+            factors += [n] if n > 1 else []
         shape: list[int] = []
         for f in factors:
             if shape and self.draw(st.booleans()):

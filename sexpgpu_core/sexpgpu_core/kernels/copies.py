@@ -1,0 +1,112 @@
+"""Clusters to calls, with dense copies of what a kernel cannot read or write as it lies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir import Value
+from ..ir.types import Type
+from .axes import Shaped
+from .build import Build, Instead, Output, Unfit, UnfitStore
+from .cluster import Clusters
+from .folding import fold_calls
+from .frames import Cluster, Frame, Key
+from .kernel import KernelCall, NodeCall, View
+from .places import Places
+from .prepare import is_compute
+
+
+class Copies(Places):
+    """Builds clusters, adding copies until they fit."""
+
+    def built(
+        self, cluster: Cluster, outputs: list[Output], fresh: Key | None = None
+    ) -> list[KernelCall | NodeCall]:
+        """The cluster's calls; what it cannot read as it lies is copied ahead."""
+        ahead: list[KernelCall | NodeCall] = []
+        behind: list[KernelCall | NodeCall] = []
+        instead: Instead = {}
+        while True:
+            try:
+                return [*ahead, *self._attempt(cluster, outputs, instead, fresh), *behind]
+            except UnfitStore as unfit:
+                behind += self._moved_store(unfit)
+            except Unfit as unfit:
+                key = unfit.value.node.id, unfit.value.result, unfit.frame
+                if key in instead:
+                    raise
+                calls, view, frame = self._spread(unfit)
+                instead[key] = view, frame
+                ahead += calls
+
+    def _attempt(
+        self, cluster: Cluster, outputs: list[Output], instead: Instead, fresh: Key | None
+    ) -> list[KernelCall | NodeCall]:
+        build = Build(cluster, self.place, self.prepared.owner, instead, fresh)
+        folds, plain = (
+            [o for o in outputs if o.fold != "none"],
+            [o for o in outputs if o.fold == "none"],
+        )
+        for output in (*plain, *folds):
+            build.store(output)
+        return list(fold_calls(Shaped(build), folds, self.dense))
+
+    def _moved_store(self, unfit: UnfitStore) -> list[KernelCall | NodeCall]:
+        """Write in the order of the linear index first, and move that to its place."""
+        output, type = unfit.output, unfit.output.value.type
+        held = self.dense(type)
+        strides, step = [0] * len(type.shape), 1
+        for axis in sorted(range(len(type.shape)), key=lambda a: unfit.frame[a]):
+            strides[axis] = step
+            step *= type.shape[axis]
+        view = View(held.storage, type.dtype, type.shape, tuple(strides))
+        source = Value(self.prepared.node("held", (), (type,)))
+        self.bases[source.node.id, 0] = view
+        target, output.view = output.view, view
+        return self.copy_calls(source, target)
+
+    def _spread(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
+        """A dense copy of a value in the order of the linear index, with its frame."""
+        value, frame = unfit.value, unfit.frame
+        if frame is not None:
+            value, frame = self._ordered(value, frame, unfit.low, unfit.high)
+        view = self.dense(value.type)
+        return self.copy_calls(value, view, unfit.value), view, frame or ()
+
+    def _ordered(self, value: Value, frame: Frame, low: int, high: int) -> tuple[Value, Frame]:
+        """The value with its axes from high to low, and broadcast over what of [low, high) it
+        does not run along."""
+        axes = sorted((w, n, a) for a, (n, w) in enumerate(zip(value.shape, frame)) if n > 1)
+        dims: list[tuple[int, int, bool]] = []
+        at = low
+        for weight, size, _ in axes:
+            if at < min(weight, high):
+                dims.append((at, min(weight, high) // at, False))
+            dims.append((weight, size, True))
+            at = max(at, weight * size)
+        if at < high:
+            dims.append((at, high // at, False))
+        dims.reverse()
+        order = [a for a, n in enumerate(value.shape) if n == 1] + [a for _, _, a in axes[::-1]]
+        kept = tuple(n if own else 1 for _, n, own in dims)
+        value = self._view(
+            "permute", value, tuple(value.shape[a] for a in order), axes=tuple(order)
+        )
+        value = self._view("reshape", value, kept, shape=kept)
+        shape = tuple(n for _, n, _ in dims)
+        return self._view("broadcast-to", value, shape, shape=shape), tuple(w for w, _, _ in dims)
+
+    def _view(self, operation: str, value: Value, to: tuple[int, ...], **given: Any) -> Value:
+        return Value(self.prepared.node(operation, (value,), (Type(value.dtype, to),), **given))
+
+    def copy_calls(
+        self, value: Value, view: View, fresh: Value | None = None
+    ) -> list[KernelCall | NodeCall]:
+        """A kernel of its own that writes a value to a place; `fresh` is computed, not read."""
+        made = self.prepared.node("copy", (value,), (value.type,))
+        alone = Clusters()
+        cluster = alone.add(made)
+        cluster.id = -1
+        computed = fresh is not None and is_compute(fresh.node)
+        key = (fresh.node.id, fresh.result) if fresh is not None and computed else None
+        return self.built(cluster, [Output(Value(made), view)], key)

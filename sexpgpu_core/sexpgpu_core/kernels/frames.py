@@ -1,0 +1,167 @@
+"""Frames: how values lie in a cluster, the nodes of one kernel over a linear index of N elements.
+
+A value's *frame* is a weight for each of its axes: the index on the axis is (L div weight) mod size
+of the linear index L. Reshape and permute only change the frame, so they need no code. A value is
+*full* (it has all N elements) or a *row* value (it is constant along the innermost `inner`).
+"""
+
+from __future__ import annotations
+
+from ..ir import Node, Value
+from .views import MOVES, SHIFTING, THROUGH, narrowed, regroup, widened
+
+Shape = tuple[int, ...]
+Frame = tuple[int, ...]
+Key = tuple[int, int]
+UNKNOWN = -1
+
+
+class Cluster:
+    """Nodes of one kernel and the frames of the values it makes and reads."""
+
+    __slots__ = (
+        "breaks",
+        "fold",
+        "frames",
+        "id",
+        "inner",
+        "late",
+        "made",
+        "nodes",
+        "reduced",
+        "size",
+    )
+
+    def __init__(self, id: int, size: int) -> None:
+        self.id = id
+        self.size = size
+        self.inner: int | None = None
+        self.late = False  # only commits need it
+        self.fold: tuple[tuple[int, int], ...] | None = None
+        self.nodes: list[Node] = []
+        self.frames: dict[Key, Frame] = {}
+        self.made: set[Key] = set()
+        self.reduced: dict[int, tuple[Frame, int]] = {}  # node -> operand's frame, fold or not
+        self.breaks: set[int] = {1, size}
+
+    def frame(self, value: Value) -> Frame | None:
+        """The frame of a value that is made or read here, UNKNOWN on axes nothing tells."""
+        found = self.frames.get((value.node.id, value.result))
+        if found is not None:
+            return found
+        node = value.node
+        if node.operation not in MOVES or node.operation in SHIFTING:
+            return None
+        below = self.frame(node.operands[0])
+        return None if below is None else forward(node, below)
+
+    def fits(self, points: set[int]) -> bool:
+        """Whether breakpoints of axes divide one another with those that are here."""
+        new = points - self.breaks
+        return all(a % b == 0 or b % a == 0 for a in new for b in self.breaks | points)
+
+
+def forward(node: Node, frame: Frame) -> Frame | None:
+    """The frame of a move's result from its operand's."""
+    op, x, shape = node.operation, node.operands[0].shape, node.types[0].shape
+    if op in THROUGH:
+        return frame
+    if op == "permute":
+        return tuple(frame[a] for a in node.get("axes"))
+    if op == "broadcast-to":
+        wide = widened(x, frame, shape)
+        lead = len(shape) - len(x)
+        fresh = [n > 1 and (a < lead or x[a - lead] == 1) for a, n in enumerate(shape)]
+        return tuple(UNKNOWN if f else w for f, w in zip(fresh, wide))
+    return None if UNKNOWN in frame else regroup(x, frame, shape)
+
+
+def backward(node: Node, frame: Frame) -> Frame | None:
+    """The frame of a move's operand from its result's."""
+    op, x, shape = node.operation, node.operands[0].shape, node.types[0].shape
+    if op in THROUGH:
+        return frame
+    if op == "permute":
+        found = [0] * len(x)
+        for k, a in enumerate(node.get("axes")):
+            found[a] = frame[k]
+        return tuple(found)
+    if op == "broadcast-to":
+        return narrowed(x, frame)
+    return regroup(shape, frame, x)
+
+
+def intervals(shape: Shape, frame: Frame) -> list[tuple[int, int]]:
+    """What of the linear index each axis of size > 1 takes, from low to high."""
+    return sorted((w, w * n) for n, w in zip(shape, frame) if n > 1)
+
+
+def runs(pieces: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Neighbouring intervals joined."""
+    found: list[tuple[int, int]] = []
+    for low, high in pieces:
+        if found and found[-1][1] == low:
+            found[-1] = (found[-1][0], high)
+        else:
+            found.append((low, high))
+    return tuple(found)
+
+
+def axes_in_result(node: Node, k: int) -> Shape | None:
+    """Where the axes of operand k stand in the result; None: it is read from its storage."""
+    op, rank = node.operation, len(node.operands[k].shape)
+    if op == "gather":
+        if k == 0:
+            return None
+        axis, batch = node.get("axis"), node.get("batch-axes") or 0
+        return (*range(batch), *(axis + a for a in range(rank - batch)))
+    if op == "take-along":
+        return None if k == 0 else tuple(range(rank))
+    lead = len(node.types[0].shape) - rank
+    return tuple(range(lead, lead + rank))
+
+
+def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
+    """The frame of operand k of an elementwise or indexing node from the result's."""
+    axes = axes_in_result(node, k)
+    if axes is None:
+        return None
+    return tuple(0 if n == 1 else frame[a] for n, a in zip(node.operands[k].shape, axes))
+
+
+def base(value: Value) -> Value:
+    """The value whose elements these are."""
+    while value.node.operation in MOVES:
+        value = value.node.operands[0]
+    return value
+
+
+def size_of(shape: Shape) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+def same(a: Frame, b: Frame) -> bool:
+    return all(x == y or UNKNOWN in (x, y) for x, y in zip(a, b))
+
+
+def agree(known: list[int], shape: Shape, own: Shape, axes: Shape, frame: Frame) -> bool:
+    """Put an operand's weights into the result's; False where another says otherwise."""
+    pairs = [(a, w) for n, a, w in zip(own, axes, frame) if n > 1 and w != UNKNOWN]
+    if any(known[a] not in (UNKNOWN, w) for a, w in pairs):
+        return False
+    for a, w in pairs:
+        known[a] = w
+    return True
+
+
+def foldable(fold: tuple[tuple[int, int], ...], size: int, inner: int | None) -> bool:
+    """At most two runs are folded and one is kept, besides the innermost."""
+    if len(fold) > 2:
+        return False
+    low = inner if inner is not None else fold[0][0]
+    edges = [low, *(p for piece in fold for p in piece), size]
+    gaps = sum(1 for a, b in zip(edges[::2], edges[1::2]) if b > a)
+    return gaps <= 1
