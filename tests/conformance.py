@@ -1,6 +1,6 @@
 """Cases of Common Lisp run by this evaluator: passed and total a chapter, and what failed.
 
-python -P -m tests.conformance --cases FILE [--json] [--chapter C] [--name N] [--failures N]
+python -P tests/conformance.py --cases FILE [--json] [--chapter C] [--name N] [--failures N]
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .definitions import core_symbol
+from .random_state import RandomState
 from .values import NIL, Symbol, T, Value, keyword, make_list
 
 STARTING: dict[str, Value] = {
@@ -39,7 +40,15 @@ def _declare(name: str) -> Symbol:
 VARIABLES: dict[str, Symbol] = {name: _declare(name) for name in STARTING}
 
 
-def start_variables() -> None:
+RANDOM_STATE = core_symbol("*RANDOM-STATE*")
+RANDOM_STATE.special = True
+
+
+def start_variables(seed: int = 0) -> None:
     """Give every variable its starting value: a file never sees what another file set."""
     for name, value in STARTING.items():
         VARIABLES[name].value = value
+    RANDOM_STATE.value = RandomState(seed)
+
+
+start_variables()

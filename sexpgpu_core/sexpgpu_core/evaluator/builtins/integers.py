@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..definitions import builtin, core_symbol
+from ..definitions import builtin
 from ..faults import bad_argument, bad_number_text, wrong_type
 from ..random_state import RandomState
+from ..standard_variables import RANDOM_STATE
 from ..values import NIL, MultipleValues, String, T, Value
 from .bounds import bounds
 
@@ -73,15 +74,10 @@ def _scan(text: str, at: int, last: int, radix: int) -> tuple[int | None, int]:
     return (-number if negative else number) if digits else None, at
 
 
-_STATE = core_symbol("*RANDOM-STATE*")
-_STATE.special = True
-_STATE.value = RandomState(0)
-
-
 @builtin("random", "(limit &optional random-state)")
 def random(limit: Any, random_state: Any = None) -> Value:
     """A number from 0 to below the limit, of the limit's kind; drawn from the run's seed."""
-    state = _STATE.value if random_state is None else random_state
+    state = RANDOM_STATE.value if random_state is None else random_state
     if not isinstance(state, RandomState):
         raise wrong_type("random", state, "a random state")
     if limit.__class__ is int and limit > 0:
@@ -94,7 +90,7 @@ def random(limit: Any, random_state: Any = None) -> Value:
 @builtin("make-random-state", "(&optional state)")
 def make_random_state(state: Any = NIL) -> Value:
     """A copy of a random state, of the current one without an argument."""
-    source = state if isinstance(state, RandomState) else _STATE.value
+    source = state if isinstance(state, RandomState) else RANDOM_STATE.value
     if state is not NIL and not isinstance(state, RandomState) and state is not T:
         raise bad_argument("make-random-state", "wants a random state, nil or t")
     return RandomState(source.seed)

@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 
 from sexpgpu_core.evaluator import words
 from sexpgpu_core.evaluator.definitions import BUILTINS
+from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.evaluator.float_text import float_text
 from sexpgpu_core.evaluator.integer_text import integer_text
 from sexpgpu_core.evaluator.numeric import ratio
+from sexpgpu_core.evaluator.printer import print_text
 from sexpgpu_core.evaluator.values import NIL, Ratio, Staged, T
 
 Evaluate = Callable[[str], str]
@@ -155,3 +157,9 @@ def test_a_staged_operand_takes_a_call_of_one(name: str) -> None:
 def test_a_staged_value_is_refused_where_an_index_is_needed() -> None:
     with pytest.raises(ValueError, match="an index"):
         BUILTINS["NTH"].call(Recorder(), NIL)
+
+
+def test_random_numbers_are_the_same_in_every_evaluation() -> None:
+    text = "(list (random 100) (random 1.0) (random (expt 10 30)))"
+    first, second = (print_text(Evaluator().evaluate(text)) for _ in range(2))
+    assert first == second
