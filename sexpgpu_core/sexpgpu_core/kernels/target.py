@@ -63,6 +63,8 @@ def memory_kind(dtype: str) -> str:
 
 def literal(kind: str, value: float) -> str:
     """A constant as LLVM reads it: floats by their bits."""
+    if kind == "f16":
+        return "0xH" + struct.pack(">e", value).hex().upper()
     if kind in ("f32", "f64"):
         if kind == "f32":
             value = struct.unpack("<f", struct.pack("<f", value))[0]
