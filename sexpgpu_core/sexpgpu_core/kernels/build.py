@@ -101,14 +101,24 @@ class Build:
         self.nodes: set[int] = set()
 
     # Expressions
-    def add(self, op: str, args: tuple[int, ...], dtype: str, node: int = -1, **more: Any) -> int:
-        key: tuple[Any, ...] = (op, args, dtype, tuple(sorted(more.items())))
-        if op == "literal":
-            key = (*key, repr(more["literal"]))
+    def add(
+        self,
+        op: str,
+        args: tuple[int, ...],
+        dtype: str,
+        node: int = -1,
+        access: int | None = None,
+        slot: int | None = None,
+        literal: Any = None,
+        attributes: tuple[tuple[str, object], ...] = (),
+    ) -> int:
+        """The expression, made if it is not there yet."""
+        text = repr(literal) if op == "literal" else None
+        key = (op, args, dtype, access, slot, text, attributes)
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = len(self.expressions)
-            self.expressions.append(Expr(op, args, dtype, node=node, **more))
+            self.expressions.append(Expr(op, args, dtype, access, slot, literal, attributes, node))
         return found
 
     def number(self, value: Any, dtype: str) -> int:

@@ -56,7 +56,9 @@ class Clusters:
 
     def members(self, mask: int) -> list[int]:
         """Units of a mask, merged ones as what they became."""
-        found = []
+        if not mask:
+            return []
+        found: list[int] = []
         while mask:
             low = mask & -mask
             unit = low.bit_length() - 1
@@ -122,10 +124,11 @@ class Clusters:
         space = node.operands[0].shape if node.operation in REDUCTIONS else node.types[0].shape
         size = size_of(space)
         for value in node.operands:
-            source = base(value)
-            owners |= self.maker.get((source.node.id, source.result), 0)
-            if size_of(source.shape) == size > 1:
-                others += self.readers.get((source.node.id, source.result), [])[-3:]
+            source, result = base(value)
+            key = source.id, result
+            owners |= self.maker.get(key, 0)
+            if key in self.readers and size_of(source.types[result].shape) == size > 1:
+                others += self.readers[key][-3:]
         found = [self.units[x] for x in sorted(self.members(owners), reverse=True)]
         for cluster in reversed(others):
             cluster = self.current(cluster)
@@ -165,11 +168,13 @@ class Clusters:
         """Units that make operands which are not made here at a known frame."""
         mask = 0
         for k, value in enumerate(node.operands):
-            source = base(value)
-            key = source.node.id, source.result
-            usable = key in cluster.made and axes_in_result(node, k) is not None
-            if not usable or cluster.frame(value) is None:
-                mask |= self.maker.get(key, 0)
+            source, result = base(value)
+            key = source.id, result
+            made = self.maker.get(key, 0)
+            if made:
+                usable = key in cluster.made and axes_in_result(node, k) is not None
+                if not usable or cluster.frame(value) is None:
+                    mask |= made
         return mask
 
     def _result_frame(self, cluster: Cluster, node: Node) -> Frame | None:
@@ -178,21 +183,23 @@ class Clusters:
         known = [UNKNOWN if n > 1 else 0 for n in shape]
         related = False
         for k, value in enumerate(node.operands):
-            axes, frame = axes_in_result(node, k), cluster.frame(value)
+            frame = cluster.frame(value) if value.node.types[value.result].shape else None
+            axes = axes_in_result(node, k) if frame is not None else None
             if axes is None or frame is None:
                 continue
-            source = base(value)
-            made = (source.node.id, source.result) in cluster.made
-            if not agree(known, shape, value.shape, axes, frame):
-                if made:
-                    return None
+            if agree(known, value.node.types[value.result].shape, axes, frame):
+                related = True
                 continue
-            related = True
+            source = base(value)
+            if (source.node.id, source.result) in cluster.made:
+                return None
         if not related and cluster.size > 1:
             return None
         return self._settle(cluster, shape, known)
 
     def _settle(self, cluster: Cluster, shape: Shape, known: list[int]) -> Frame | None:
+        if (shape, tuple(known)) in cluster.valid:
+            return tuple(known)
         size, inner = size_of(shape), cluster.inner
         if size == cluster.size:
             unit = 1
@@ -215,14 +222,17 @@ class Clusters:
         """Make a node part of a cluster."""
         cluster.nodes.append(node)
         shape = node.types[0].shape
-        cluster.breaks |= {p for piece in intervals(shape, frame) for p in piece}
+        if (shape, frame) not in cluster.valid:
+            cluster.valid.add((shape, frame))
+            cluster.breaks |= {p for piece in intervals(shape, frame) for p in piece}
         cluster.frames[node.id, 0] = frame
         cluster.made.add((node.id, 0))
         self.maker[node.id, 0] = 1 << cluster.id
         for k, value in enumerate(node.operands):
-            below = operand_frame(node, k, frame)
-            if below is not None:
-                self._read(cluster, value, below)
+            if (value.node.id, value.result) not in cluster.frames:
+                below = operand_frame(node, k, frame)
+                if below:
+                    self._read(cluster, value, below)
         self.after(cluster.id, outside)
         if cluster.size == 1:
             self.scalars = cluster
@@ -230,6 +240,8 @@ class Clusters:
     def _read(self, cluster: Cluster, value: Value, frame: Frame) -> None:
         """Note at which frame a value from elsewhere is read."""
         shape = value.shape
+        if value.node.operation in LEAVES:
+            return
         while value.node.operation in MOVES and value.node.operation not in SHIFTING:
             below = backward(value.node, frame)
             if below is None:
@@ -299,6 +311,8 @@ class Clusters:
                 return False
         if inner is not None and not self._inner_fits(cluster, inner, fold):
             return False
+        if cluster.inner != inner:
+            cluster.valid.clear()
         cluster.inner, cluster.fold = inner, fold
         if inner is not None:
             cluster.breaks.add(inner)
@@ -333,12 +347,13 @@ class Clusters:
     # Merging
     def _merge_operands(self, cluster: Cluster, node: Node, frame: Frame) -> None:
         for k, value in enumerate(node.operands):
-            below = operand_frame(node, k, frame)
             source = base(value)
             key = source.node.id, source.result
-            if below is None or key in cluster.made:
+            mask = 0 if key in cluster.made else self.maker.get(key, 0)
+            below = operand_frame(node, k, frame) if mask else None
+            if below is None:
                 continue
-            for unit in self.members(self.maker.get(key, 0)):
+            for unit in self.members(mask):
                 other = self.units[unit]
                 if isinstance(other, Cluster) and other is not cluster and key in other.made:
                     theirs = other.frame(value)
@@ -387,6 +402,7 @@ class Clusters:
     ) -> None:
         cluster.inner, cluster.fold = inner, fold
         cluster.breaks |= other.breaks
+        cluster.valid &= other.valid
         cluster.nodes += other.nodes
         cluster.made |= other.made
         cluster.reduced.update(other.reduced)

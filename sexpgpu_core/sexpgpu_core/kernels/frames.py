@@ -7,7 +7,10 @@ of the linear index L. Reshape and permute only change the frame, so they need n
 
 from __future__ import annotations
 
+import functools
+
 from ..ir import Node, Value
+from .prepare import INDEXED
 from .views import MOVES, SHIFTING, THROUGH, narrowed, regroup, widened
 
 Shape = tuple[int, ...]
@@ -30,6 +33,7 @@ class Cluster:
         "nodes",
         "reduced",
         "size",
+        "valid",
     )
 
     def __init__(self, id: int, size: int) -> None:
@@ -43,6 +47,7 @@ class Cluster:
         self.made: set[Key] = set()
         self.reduced: dict[int, tuple[Frame, int]] = {}  # node -> operand's frame, fold or not
         self.breaks: set[int] = {1, size}
+        self.valid: set[tuple[Shape, Frame]] = set()  # frames that were found to fit
 
     def frame(self, value: Value) -> Frame | None:
         """The frame of a value that is made or read here, UNKNOWN on axes nothing tells."""
@@ -109,7 +114,8 @@ def runs(pieces: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
 
 def axes_in_result(node: Node, k: int) -> Shape | None:
     """Where the axes of operand k stand in the result; None: it is read from its storage."""
-    op, rank = node.operation, len(node.operands[k].shape)
+    source, result = node.operands[k]
+    op, rank = node.operation, len(source.types[result].shape)
     if op == "gather":
         if k == 0:
             return None
@@ -123,10 +129,17 @@ def axes_in_result(node: Node, k: int) -> Shape | None:
 
 def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
     """The frame of operand k of an elementwise or indexing node from the result's."""
+    source, result = node.operands[k]
+    shape = source.types[result].shape
+    if node.operation not in INDEXED:
+        if not shape:
+            return ()
+        if shape == node.types[0].shape:
+            return frame
     axes = axes_in_result(node, k)
     if axes is None:
         return None
-    return tuple(0 if n == 1 else frame[a] for n, a in zip(node.operands[k].shape, axes))
+    return tuple([0 if n == 1 else frame[a] for n, a in zip(shape, axes)])
 
 
 def base(value: Value) -> Value:
@@ -136,7 +149,9 @@ def base(value: Value) -> Value:
     return value
 
 
+@functools.lru_cache(maxsize=4096)
 def size_of(shape: Shape) -> int:
+    """Elements of a shape."""
     size = 1
     for n in shape:
         size *= n
@@ -147,7 +162,7 @@ def same(a: Frame, b: Frame) -> bool:
     return all(x == y or UNKNOWN in (x, y) for x, y in zip(a, b))
 
 
-def agree(known: list[int], shape: Shape, own: Shape, axes: Shape, frame: Frame) -> bool:
+def agree(known: list[int], own: Shape, axes: Shape, frame: Frame) -> bool:
     """Put an operand's weights into the result's; False where another says otherwise."""
     pairs = [(a, w) for n, a, w in zip(own, axes, frame) if n > 1 and w != UNKNOWN]
     if any(known[a] not in (UNKNOWN, w) for a, w in pairs):

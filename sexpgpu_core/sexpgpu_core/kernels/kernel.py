@@ -7,8 +7,8 @@ A kernel runs rows of a grid of three outer axes (sizes are run-time arguments) 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from ..ir import Node, Value
 from ..ir.types import Type
@@ -17,8 +17,7 @@ FOLD_ROWS = 256
 """Rows a cell of a fold takes: the fixed grid of 45.11."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """A buffer a kernel reads or writes; bool is a byte 0 or 1.
 
     `alias`: a written operand may be the same buffer as that read operand, at the same places.
@@ -29,8 +28,7 @@ class Operand:
     alias: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """How an operand is addressed: base + offset + i0 s0 + i1 s1 + i2 s2 + index si + j inner.
 
     Strides and offset (in elements) are run-time places of the call. `index` is an integer
@@ -42,8 +40,7 @@ class Access:
     index: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Expr:
+class Expr(NamedTuple):
     """One value, rounded to `dtype` here and nowhere else.
 
     op: load, uniform, literal, outer-index (slot = axis), inner-index, guard (index, limit), philox
@@ -58,14 +55,13 @@ class Expr:
     slot: int | None = None  # uniform: scalar slot; outer-index: axis
     literal: float | int | bool | None = None
     attributes: tuple[tuple[str, object], ...] = ()
-    node: int = field(default=-1, compare=False)
+    node: int = -1  # not part of the key
 
 
 Fold = Literal["none", "sum", "max", "min", "product", "any", "all"]
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(NamedTuple):
     """Write an expression. fold: over the folded outer axes, a partial a cell, in row order."""
 
     access: int
@@ -113,8 +109,7 @@ class Storage:
     constant: object = None  # array data of a persistent constant
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """A value's place: strides and offset in elements of its storage."""
 
     storage: int
