@@ -418,7 +418,9 @@ entry:
   %across = icmp ne i64 %bj, 1
   %standing = icmp eq i64 %ai, 1
   %apart = icmp ne i64 %ak, 1
-  %turn = and i1 %standing, %apart
+  %fit = icmp ule i64 %m, {LEFT_ROWS}
+  %both = and i1 %standing, %apart
+  %turn = and i1 %both, %fit
   %ldb = select i1 %across, i64 %bj, i64 %bk
   br label %block
 block:

@@ -85,6 +85,12 @@ def test_the_bits_of_a_convolution_do_not_depend_on_threads() -> None:
         assert found[0] == found[1] == found[2]
 
 
+def test_a_wide_weight_gradient() -> None:
+    x, g = array(RNG, (2, 9, 9, 64)), array(RNG, (2, 9, 9, 40))
+    at = {"strides": (1, 1), "dilations": (1, 1), "padding": ((1, 1), (1, 1)), "groups": 1}
+    check("conv-weight-gradient", [x, g], 1e-5, **at, **{"kernel-shape": (3, 3, 64, 40)})
+
+
 POOLS = [
     ((9, 8), (2, 2), (2, 2), ((0, 0), (0, 0))),
     ((9, 8), (3, 3), (1, 1), ((1, 1), (1, 1))),

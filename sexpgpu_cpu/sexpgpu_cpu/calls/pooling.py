@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from sexpgpu_core.ir.types import FLOATS, WIDTH
 
@@ -19,11 +20,13 @@ def _least(dtype: str) -> dict[str, float]:
     return {"LEAST": 0 if dtype[0] == "u" else -(1 << (8 * WIDTH[dtype] - 1))}
 
 
-def _add(frame: Frame, name: str, dtype: str, words: list[int], cells: int, each: float) -> None:
+def _add(
+    frame: Frame, name: str, dtype: str, words: list[int], cells: int, each: float, **more: Any
+) -> None:
     family = "MAXIMA" if name in EXPORTED["MAXIMA"] else "MEANS"
     constants = _least(dtype) if family == "MAXIMA" else {}
     unit = frame.unit(family, EXPORTED[family], T=dtype, **constants)
-    frame.add(unit, name, words, cells, each * 6e-10 + 1e-8)
+    frame.add(unit, name, words, cells, each * 6e-10 + 1e-8, **more)
 
 
 def max_pool(frame: Frame) -> None:
@@ -40,9 +43,10 @@ def max_pool_gradient(frame: Frame) -> None:
     dtype = WIDE.get(x.dtype, x.dtype)
     windows, size = math.prod(g.shape[1:-1]), math.prod(x.shape[1:])
     words = [*geometry.words(), *(frame.input(i, dtype) for i in (0, 1)), frame.output(0, dtype)]
-    words += [x.shape[-1], windows, size]
-    each = windows * geometry.places * x.shape[-1] * 4
-    _add(frame, "greatest_gradient", dtype, words, x.shape[0], each)
+    words += [x.shape[-1], windows, size, 0]
+    each = windows * geometry.places * x.shape[-1] * 2
+    room = {"scratch": 16 * max(x.shape[-1], 1), "scratch_word": 27}
+    _add(frame, "greatest_gradient", dtype, words, x.shape[0], each, **room)
 
 
 def avg_pool(frame: Frame) -> None:

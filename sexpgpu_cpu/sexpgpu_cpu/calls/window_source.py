@@ -65,7 +65,8 @@ def columns(x: ptr[T], to: ptr[T], block: ptr[i64], first: i64, last: i64, line_
 
 def multiply(block: ptr[i64], a: i64, b: i64, c: i64, m: i64, n: i64, k: i64, ai: i64, ak: i64,
              bk: i64, ldc: i64, code: i64) -> None:
-    """The emitted product over one cell; `block` is room for its arguments."""
+    """The emitted product; `block` is room for its arguments. Columns of A that are contiguous
+    are packed where a cell has no more than 96 rows."""
     for i in range(24):
         block[i] = 0
     block[0] = a
@@ -81,9 +82,9 @@ def multiply(block: ptr[i64], a: i64, b: i64, c: i64, m: i64, n: i64, k: i64, ai
     block[10] = ldc
     block[11] = 1
     block[12] = 1
-    block[22] = m
+    block[22] = 96 if ai == 1 else m
     block[23] = n
-    invoke(code, block, 0, 1)
+    invoke(code, block, 0, (m + block[22] - 1) // block[22])
 
 
 def rows(block: ptr[i64], begin: i64, end: i64) -> None:
@@ -204,29 +205,39 @@ def greatest(block: ptr[i64], begin: i64, end: i64) -> None:
 
 def greatest_gradient(block: ptr[i64], begin: i64, end: i64) -> None:
     """g to the first greatest of each window. 21 x, 22 g, 23 result, 24 channels, 25 windows of
-    an image, 26 elements of an image. A cell is an image."""
+    an image, 26 elements of an image, 27 scratch: a value and a place a channel. A cell is an
+    image."""
     x = ptr[T](block[21])
+    result = ptr[T](block[23])
     channels = block[24]
+    best = ptr[T](block[27])
+    where = ptr[i64](block[27] + channels * 8)
     places = block[6] * block[7] * block[8]
     for image in range(begin, end):
-        result = ptr[T](block[23])
         zero(shift(result, image * block[26]), block[26] * BYTES)
         for window in range(block[25]):
             row = image * block[25] + window
+            for c in range(channels):
+                where[c] = -1
+            for t in range(places):
+                at = source(row, t, block)
+                if at >= 0:
+                    greater(shift(x, at * channels), best, where, at, channels)
             g = shift(ptr[T](block[22]), row * channels)
             for c in range(channels):
-                best = C(0)
-                where = -1
-                for t in range(places):
-                    at = source(row, t, block)
-                    if at >= 0:
-                        value = x[at * channels + c]
-                        if where < 0 or value > best or (value != value and best == best):
-                            best = value
-                            where = at
-                if where >= 0:
-                    to = where * channels + c
+                if where[c] >= 0:
+                    to = where[c] * channels + c
                     result[to] = result[to] + g[c]
+
+
+def greater(value: ptr[T], best: ptr[T], where: ptr[i64], at: i64, channels: i64) -> None:
+    """Keep what is greater, and NaN."""
+    for c in range(channels):
+        new = value[c]
+        old = best[c]
+        taken = (where[c] < 0) | (new > old) | ((new != new) & (old == old))
+        best[c] = new if taken else old
+        where[c] = at if taken else where[c]
 '''
 )
 

@@ -133,6 +133,9 @@ class Expressions(Printer):
         left, right = self.value(node.left), self.value(node.right)
         if isinstance(left, CONSTANT) and isinstance(right, CONSTANT):
             return FOLDED[type(node.op)](left, right)
+        if _both_tests(left, right) and type(node.op) in (ast.BitAnd, ast.BitOr, ast.BitXor):
+            name = INTEGER[type(node.op)]
+            return Term(self.emit(f"{name} i1 {left.text}, {right.text}"), "i1")
         a, b = self.pair(left, right)
         table = INTEGER if a.kind == "i64" else REAL
         operation = table.get(type(node.op))
@@ -280,3 +283,8 @@ class Expressions(Printer):
             return None
         text = self.emit(f"call {printed(signature.result)} @{name}({given})")
         return Term(text, signature.result)
+
+
+def _both_tests(left: Any, right: Any) -> bool:
+    """Whether both are results of comparisons: `&` and `|` of these evaluate both sides."""
+    return isinstance(left, Term) and isinstance(right, Term) and left.kind == right.kind == "i1"
