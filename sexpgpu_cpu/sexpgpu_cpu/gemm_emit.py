@@ -6,110 +6,16 @@ are added in order. So its bits depend on k alone: not on the grid, the rows tak
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-KC = 256
-"""Rows of B in a packed panel: 32 KB at 32 columns of f32, which stays in L1."""
-
-CELL_ROWS = 384
-"""Most rows of C that a cell takes; a multiple of every micro-kernel height used."""
-
-DEEP, DEEP_ROWS = 512, 192
-"""With a longer k a cell takes fewer rows, so that its block of A stays in the second cache."""
-
-CELL_COLUMNS = 256
-"""Most columns of a cell."""
-
-CELLS = 16
-"""Cells that a product is cut into, about, where they do not become too small."""
-
-LEFT_ROWS = 96
-"""Most rows of a cell whose A is transposed: they are packed on the stack, 96 KB of f32."""
-
-SMALL = 2_000_000
-"""Multiply-adds of a product below which a whole matrix is one cell."""
-
-
-class Shape(NamedTuple):
-    """Vector width in elements, heights tried in turn, vectors in a row of C, element type."""
-
-    width: int
-    heights: tuple[int, ...]
-    vectors: tuple[int, ...]
-    dtype: str
-
-    @property
-    def scalar(self) -> str:
-        return "float" if self.dtype == "f32" else "double"
-
-    @property
-    def vector(self) -> str:
-        return f"<{self.width} x {self.scalar}>"
-
-    @property
-    def overload(self) -> str:
-        return f"v{self.width}{self.dtype}"
-
-    @property
-    def columns(self) -> int:
-        """Columns of a packed panel."""
-        return self.width * max(self.vectors)
-
-
-def shape_for(width_f32: int, dtype: str) -> Shape:
-    """Blocking for a machine whose vectors hold `width_f32` floats (4, 8 or 16).
-
-    16: 24 accumulators of 32 registers; 8 and 4: 12 accumulators of 16 (SSE, AVX) registers.
-    """
-    width = width_f32 if dtype == "f32" else max(2, width_f32 // 2)
-    heights = (12, 8, 4, 2, 1) if width_f32 == 16 else (6, 4, 2, 1)
-    return Shape(width, heights, (2, 1), dtype)
-
-
-SLOTS = (
-    *("a", "b", "c"),  # pointers to the first element
-    *("m", "n", "k"),
-    *("ai", "ak", "bk", "bj", "ldc"),  # strides in elements: A(i,k), B(k,j), rows of C
-    *("n1", "n2"),  # sizes of batch axes 1 and 2 (axis 0 follows from the cells)
-    *("a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1", "c2"),  # batch strides
-    *("rows", "columns"),  # of a cell
-)
-"""The argument block, eight bytes each."""
-
-
-def grid(m: int, n: int, k: int, columns: int, standing: bool = False) -> tuple[int, int]:
-    """Rows and columns of a cell, from shapes alone. `standing`: the columns of A are contiguous,
-    so that a cell packs its rows of A first, and is wide."""
-    if standing:
-        return _standing_grid(m, n, columns)
-    if m * n * k <= SMALL:
-        return m, n
-    rows = min(m, DEEP_ROWS if k > DEEP else CELL_ROWS)
-    across = max(1, CELLS // -(-m // rows))
-    wide = max(-(-n // across), -(-SMALL // (rows * k)))
-    return rows, min(n, CELL_COLUMNS, -(-wide // columns) * columns)
-
-
-def _standing_grid(m: int, n: int, columns: int) -> tuple[int, int]:
-    wide = min(n, CELL_COLUMNS)
-    blocks = max(-(-m // LEFT_ROWS), min(CELLS // 2 // -(-n // max(wide, 1)), m // 60), 1)
-    rows = -(-m // blocks)
-    return min(m, -(-rows // 12) * 12), wide
-
-
-def cells(m: int, n: int, rows: int, columns: int, batch: int) -> int:
-    """Number of cells of a product."""
-    if not (m and n):
-        return 0
-    return batch * -(-m // rows) * -(-n // columns)
+from .gemm_pack import mask, pack_columns, pack_left, pack_left_rows, pack_rows
+from .gemm_shape import KC, LEFT_ROWS, SLOTS, Shape
 
 
 def gemm_text(name: str, shape: Shape) -> str:
     """A module with `void NAME(ptr block, i64 begin, i64 end)` over cells of C = A B."""
-    parts = [_declarations(shape), *(_pack_left(shape, h) for h in shape.heights)]
-    parts.append(_pack_rows_of_left(shape))
+    parts = [_declarations(shape), *(pack_left(shape, h) for h in shape.heights)]
+    parts.append(pack_left_rows(shape))
     for vectors in shape.vectors:
-        parts += [_pack_rows(shape, vectors), _pack_columns(shape, vectors)]
+        parts += [pack_rows(shape, vectors), pack_columns(shape, vectors)]
         parts += [_micro(shape, height, vectors) for height in shape.heights]
     parts += [_tile(shape), _entry(name, shape)]
     return "\n".join(parts)
@@ -122,19 +28,6 @@ def _declarations(s: Shape) -> str:
 declare {v} @llvm.masked.load.{o}.p0(ptr, i32, {mask}, {v})
 declare void @llvm.masked.store.{o}.p0({v}, ptr, i32, {mask})
 declare i64 @llvm.umin.i64(i64, i64)"""
-
-
-def _mask(s: Shape, vectors: int) -> list[str]:
-    """%m0, %m1: lanes below %cols."""
-    w = s.width
-    lines = [
-        f"  %cs = insertelement <{w} x i64> poison, i64 %cols, i32 0",
-        f"  %cv = shufflevector <{w} x i64> %cs, <{w} x i64> poison, <{w} x i32> zeroinitializer",
-    ]
-    for v in range(vectors):
-        lanes = ", ".join(f"i64 {v * w + i}" for i in range(w))
-        lines.append(f"  %m{v} = icmp ult <{w} x i64> <{lanes}>, %cv")
-    return lines
 
 
 def _micro(s: Shape, height: int, vectors: int) -> str:
@@ -182,7 +75,7 @@ def _micro(s: Shape, height: int, vectors: int) -> str:
         "whole:",
         "  br i1 %acc, label %wholeadd, label %wholeset",
         "part:",
-        *_mask(s, vectors),
+        *mask(s, vectors),
         "  br i1 %acc, label %partadd, label %partset",
     ]
     for kind in ("whole", "part"):
@@ -217,195 +110,6 @@ def _write(s: Shape, kind: str, how: str, grid: list[tuple[int, int]]) -> list[s
             store = f"@llvm.masked.store.{o}.p0({v} {value}, ptr %cp{x}, i32 4, {mask} %m{c})"
             lines.append(f"  call void {store}")
     return [*lines, "  ret void"]
-
-
-def _pack_rows(s: Shape, vectors: int) -> str:
-    """A panel of B whose rows are contiguous: kc rows of cols elements, padded with zeros."""
-    v, t, w, o = s.vector, s.scalar, s.width, s.overload
-    lines = [
-        f"define internal void @rows{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, i64 %cols, "
-        "ptr noalias %d) alwaysinline {",
-        "entry:",
-        *_mask(s, vectors),
-        "  br label %loop",
-        "loop:",
-        "  %k = phi i64 [0, %entry], [%k.1, %loop]",
-        "  %bo = mul i64 %k, %ldb",
-        f"  %do = mul i64 %k, {vectors * w}",
-    ]
-    for c in range(vectors):
-        load = f"@llvm.masked.load.{o}.p0(ptr %p{c}, i32 4, <{w} x i1> %m{c}, {v} zeroinitializer)"
-        lines += [
-            f"  %x{c} = add i64 %bo, {c * w}",
-            f"  %p{c} = getelementptr {t}, ptr %b, i64 %x{c}",
-            f"  %l{c} = call {v} {load}",
-            f"  %y{c} = add i64 %do, {c * w}",
-            f"  %q{c} = getelementptr {t}, ptr %d, i64 %y{c}",
-            f"  store {v} %l{c}, ptr %q{c}, align 32",
-        ]
-    return "\n".join([*lines, _next_k("loop", "done"), "done:", "  ret void", "}"])
-
-
-def _next_k(loop: str, done: str) -> str:
-    return (
-        "  %k.1 = add i64 %k, 1\n  %go = icmp ult i64 %k.1, %kc\n"
-        f"  br i1 %go, label %{loop}, label %{done}"
-    )
-
-
-def _pack_columns(s: Shape, vectors: int) -> str:
-    """A panel of B whose columns are contiguous: squares of vectors turned round in registers,
-    what is left of k one by one. Columns beyond %cols become zeros."""
-    t, w, v, o = s.scalar, s.width, s.vector, s.overload
-    wide = vectors * w
-    lines = [
-        f"define internal void @columns{vectors}(ptr noalias %b, i64 %ldb, i64 %kc, i64 %cols, "
-        "ptr noalias %d) {",
-        "entry:",
-        f"  %whole = and i64 %kc, {-w}",
-        "  br label %strip",
-        "strip:",
-        "  %j = phi i64 [0, %entry], [%j.1, %stripend]",
-        "  %any = icmp ne i64 %whole, 0",
-        "  br i1 %any, label %square, label %rest",
-        "square:",
-        "  %k = phi i64 [0, %strip], [%k.1, %square]",
-    ]
-    for c in range(w):
-        lines += [
-            f"  %jc{c} = add i64 %j, {c}",
-            f"  %in{c} = icmp ult i64 %jc{c}, %cols",
-            f"  %ms{c} = insertelement <{w} x i1> poison, i1 %in{c}, i32 0",
-            f"  %mv{c} = shufflevector <{w} x i1> %ms{c}, <{w} x i1> poison, "
-            f"<{w} x i32> zeroinitializer",
-            f"  %bo{c} = mul i64 %jc{c}, %ldb",
-            f"  %bk{c} = add i64 %bo{c}, %k",
-            f"  %bp{c} = getelementptr {t}, ptr %b, i64 %bk{c}",
-            f"  %r0.{c} = call {v} @llvm.masked.load.{o}.p0(ptr %bp{c}, i32 4, "
-            f"<{w} x i1> %mv{c}, {v} zeroinitializer)",
-        ]
-    rows, turned = _turned(s)
-    lines += turned
-    for r in range(w):
-        lines += [
-            f"  %kr{r} = add i64 %k, {r}",
-            f"  %do{r} = mul i64 %kr{r}, {wide}",
-            f"  %dj{r} = add i64 %do{r}, %j",
-            f"  %dp{r} = getelementptr {t}, ptr %d, i64 %dj{r}",
-            f"  store {v} {rows[r]}, ptr %dp{r}, align 4",
-        ]
-    lines.append(f"""  %k.1 = add i64 %k, {w}
-  %go = icmp ult i64 %k.1, %whole
-  br i1 %go, label %square, label %rest
-rest:
-  %left = icmp ult i64 %whole, %kc
-  br i1 %left, label %tail, label %stripend
-tail:
-  %x = phi i64 [%whole, %rest], [%x.1, %tailnext]
-  br label %one
-one:
-  %c = phi i64 [0, %tail], [%c.1, %put]
-  %jt = add i64 %j, %c
-  %inside = icmp ult i64 %jt, %cols
-  br i1 %inside, label %take, label %put
-take:
-  %to = mul i64 %jt, %ldb
-  %tk = add i64 %to, %x
-  %tp = getelementptr {t}, ptr %b, i64 %tk
-  %tv = load {t}, ptr %tp
-  br label %put
-put:
-  %value = phi {t} [0.0, %one], [%tv, %take]
-  %xo = mul i64 %x, {wide}
-  %xj = add i64 %xo, %jt
-  %xp = getelementptr {t}, ptr %d, i64 %xj
-  store {t} %value, ptr %xp
-  %c.1 = add i64 %c, 1
-  %cgo = icmp ult i64 %c.1, {w}
-  br i1 %cgo, label %one, label %tailnext
-tailnext:
-  %x.1 = add i64 %x, 1
-  %xgo = icmp ult i64 %x.1, %kc
-  br i1 %xgo, label %tail, label %stripend
-stripend:
-  %j.1 = add i64 %j, {w}
-  %jgo = icmp ult i64 %j.1, {wide}
-  br i1 %jgo, label %strip, label %done
-done:
-  ret void
-}}""")
-    return "\n".join(lines)
-
-
-def _turned(s: Shape) -> tuple[list[str], list[str]]:
-    """A square of vectors %r0.I transposed: halves exchanged at distance w/2, w/4, ... 1."""
-    w, v = s.width, s.vector
-    rows, lines = [f"%r0.{i}" for i in range(w)], []
-    distance = w // 2
-    while distance:
-        low = [p if not p & distance else w + p - distance for p in range(w)]
-        high = [p + distance if not p & distance else w + p for p in range(w)]
-        for i in range(w):
-            if i & distance:
-                continue
-            a, b = rows[i], rows[i + distance]
-            for place, lanes in ((i, low), (i + distance, high)):
-                name = f"%x{distance}.{place}"
-                mask = ", ".join(f"i32 {p}" for p in lanes)
-                lines.append(f"  {name} = shufflevector {v} {a}, {v} {b}, <{w} x i32> <{mask}>")
-                rows[place] = name
-        distance //= 2
-    return rows, lines
-
-
-def _pack_left(s: Shape, height: int) -> str:
-    """`height` columns of a transposed A, contiguous in pairs (row, k): rows far apart share few
-    sets of the first-level cache."""
-    t, v = s.scalar, f"<{height} x {s.scalar}>"
-    head = f"define internal void @left{height}(ptr noalias %a, i64 %ak, i64 %kc, ptr noalias %d)"
-    return f"""{head} alwaysinline {{
-entry:
-  br label %loop
-loop:
-  %k = phi i64 [0, %entry], [%k.1, %loop]
-  %ao = mul i64 %k, %ak
-  %p = getelementptr {t}, ptr %a, i64 %ao
-  %x = load {v}, ptr %p, align 4
-  %do = mul i64 %k, {height}
-  %q = getelementptr {t}, ptr %d, i64 %do
-  store {v} %x, ptr %q, align 4
-{_next_k("loop", "done")}
-done:
-  ret void
-}}"""
-
-
-def _pack_rows_of_left(s: Shape) -> str:
-    """All rows of a cell, in the heights in which the micro-kernels take them: a strip of rows
-    from %i on lies at %i kc."""
-    lines = [
-        "define internal void @left(ptr noalias %a, i64 %ak, i64 %kc, i64 %m, ptr noalias %d) {",
-        "entry:",
-        f"  br label %h{s.heights[0]}",
-    ]
-    before, start = "entry", "0"
-    for position, h in enumerate(s.heights):
-        last = position + 1 == len(s.heights)
-        after = "done" if last else f"h{s.heights[position + 1]}"
-        lines.append(f"""h{h}:
-  %i{h} = phi i64 [{start}, %{before}], [%n{h}, %b{h}]
-  %left{h} = sub i64 %m, %i{h}
-  %fits{h} = icmp uge i64 %left{h}, {h}
-  br i1 %fits{h}, label %b{h}, label %{after}
-b{h}:
-  %a{h} = getelementptr {s.scalar}, ptr %a, i64 %i{h}
-  %o{h} = mul i64 %i{h}, %kc
-  %d{h} = getelementptr {s.scalar}, ptr %d, i64 %o{h}
-  call void @left{h}(ptr %a{h}, i64 %ak, i64 %kc, ptr %d{h})
-  %n{h} = add i64 %i{h}, {h}
-  br label %h{h}""")
-        before, start = f"h{h}", f"%i{h}"
-    return "\n".join([*lines, "done:", "  ret void", "}"])
 
 
 def _tile(s: Shape) -> str:

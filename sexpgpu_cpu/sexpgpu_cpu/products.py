@@ -10,7 +10,8 @@ from sexpgpu_core.kernels.kernel import View
 
 from .blas import Provider, provider
 from .blas_source import BLAS
-from .gemm_emit import cells, gemm_text, grid, shape_for
+from .gemm_emit import gemm_text
+from .gemm_shape import cells, grid, shape_for
 from .host import host
 from .loader import CodeUnit, unit_key
 from .native.unit import native_unit

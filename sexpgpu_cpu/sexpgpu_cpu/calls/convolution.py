@@ -13,7 +13,7 @@ from ..products import RATE, unit
 from .frame import WIDE, Frame, row_major
 from .geometry import Geometry, backward, forward
 
-EXPORTED = ("rows", "weights", "fold")
+EXPORTED = ("rows", "weights", "spread", "fold")
 TILE = 65536
 """Elements of a gathered tile: 256 KB of f32, which stays in L2."""
 HEIGHT = (24, 384)
@@ -37,6 +37,9 @@ def conv(frame: Frame) -> None:
 
 
 def conv_input_gradient(frame: Frame) -> None:
+    if max(frame.attribute("strides")) > 1:
+        _spread(frame)
+        return
     g, w = frame.call.inputs
     shape = frame.call.outputs[0].shape
     geometry = backward(g.shape[1:-1], shape[1:-1], w.shape[:-2], frame.node)
@@ -45,6 +48,23 @@ def conv_input_gradient(frame: Frame) -> None:
     taken = shape[-1] // frame.attribute("groups")
     group = geometry.places * (w.shape[-1] // frame.attribute("groups")) * taken
     _rows(frame, geometry, dtype, weights, g.shape[-1], shape, group, taken)
+
+
+def _spread(frame: Frame) -> None:
+    """With strides: no element of a gathered matrix is multiplied by nothing."""
+    g, w = frame.call.inputs
+    shape = frame.call.outputs[0].shape
+    geometry = forward(shape[1:-1], g.shape[1:-1], w.shape[:-2], frame.node)
+    dtype = _dtype(frame)
+    groups = frame.attribute("groups")
+    depth = geometry.places * w.shape[-2]
+    total = math.prod(g.shape[1:-1])
+    height = _height(depth, total)
+    words = [*geometry.words(), frame.input(0, dtype), frame.input(1, dtype)]
+    words += [frame.output(0, dtype), total, height, groups, shape[-1], g.shape[-1], 0, 0]
+    words.append(math.prod(shape[1:]))
+    scratch = HEAD + height * depth * WIDTH[dtype]
+    _add(frame, "spread", dtype, words, shape[0], total * depth * g.shape[-1], scratch)
 
 
 def _dtype(frame: Frame) -> str:

@@ -21,6 +21,20 @@ def place(o: i64, k: i64, axis: i64, block: ptr[i64]) -> i64:
     return n
 
 
+def source(row: i64, t: i64, block: ptr[i64]) -> i64:
+    """The element row that place t of the window at `row` reads, or -1."""
+    o2 = row % block[5]
+    o1 = row // block[5] % block[4]
+    o0 = row // (block[5] * block[4]) % block[3]
+    image = row // (block[5] * block[4] * block[3])
+    n2 = place(o2, t % block[8], 2, block)
+    n1 = place(o1, t // block[8] % block[7], 1, block)
+    n0 = place(o0, t // (block[8] * block[7]), 0, block)
+    if n0 < 0 or n1 < 0 or n2 < 0:
+        return -1
+    return ((image * block[0] + n0) * block[1] + n1) * block[2] + n2
+
+
 def line(x: ptr[T], to: ptr[T], block: ptr[i64], o2: i64, channels: i64, taken: i64) -> None:
     """The window's last axis: K2 times `taken` channels of x, which starts at its row's begin."""
     width = block[8]
@@ -64,7 +78,7 @@ def columns(x: ptr[T], to: ptr[T], block: ptr[i64], first: i64, last: i64, line_
 
 
 def multiply(block: ptr[i64], a: i64, b: i64, c: i64, m: i64, n: i64, k: i64, ai: i64, ak: i64,
-             bk: i64, ldc: i64, code: i64) -> None:
+             bk: i64, bj: i64, ldc: i64, code: i64) -> None:
     """The emitted product; `block` is room for its arguments. Columns of A that are contiguous
     are packed where a cell has no more than 96 rows."""
     for i in range(24):
@@ -78,7 +92,7 @@ def multiply(block: ptr[i64], a: i64, b: i64, c: i64, m: i64, n: i64, k: i64, ai
     block[6] = ai
     block[7] = ak
     block[8] = bk
-    block[9] = 1
+    block[9] = bj
     block[10] = ldc
     block[11] = 1
     block[12] = 1
@@ -105,7 +119,7 @@ def rows(block: ptr[i64], begin: i64, end: i64) -> None:
         b = block[22] + group * block[31] * BYTES
         c = block[23] + (first * block[28] + group * given) * BYTES
         multiply(ptr[i64](block[29]), i64(matrix), b, c, last - first, given, depth, depth, 1,
-                 block[32], block[28], block[30])
+                 block[32], 1, block[28], block[30])
 
 
 def weights(block: ptr[i64], begin: i64, end: i64) -> None:
@@ -139,15 +153,47 @@ def weights(block: ptr[i64], begin: i64, end: i64) -> None:
                 b = block[22] + (first * block[28] + group * given) * BYTES
                 if tile == 0:
                     multiply(ptr[i64](block[29]), i64(matrix), b, i64(result), depth, given,
-                             last - first, 1, depth, block[28], block[28], block[30])
+                             last - first, 1, depth, block[28], 1, block[28], block[30])
                 else:
                     multiply(ptr[i64](block[29]), i64(matrix), b, i64(partial), depth, given,
-                             last - first, 1, depth, block[28], given, block[30])
+                             last - first, 1, depth, block[28], 1, given, block[30])
                     for i in range(depth):
                         to = shift(result, i * block[28])
                         more = shift(partial, i * given)
                         for j in range(given):
                             to[j] = to[j] + more[j]
+
+
+def spread(block: ptr[i64], begin: i64, end: i64) -> None:
+    """The input gradient where strides leave most of a gathered matrix empty: products of the
+    gradient's rows, each added where its window read. 21 gradient, 22 w, 23 result, 24 rows of an
+    image, 25 rows of a tile, 26 groups, 27 result's channels, 28 gradient's channels, 29 scratch,
+    30 code of the product, 31 elements of an image. A cell is an image."""
+    g = block[21]
+    result = ptr[T](block[23])
+    taken = block[27] // block[26]
+    given = block[28] // block[26]
+    places = block[6] * block[7] * block[8]
+    depth = places * taken
+    matrix = ptr[T](block[29] + 256)
+    for image in range(begin, end):
+        zero(shift(result, image * block[31]), block[31] * BYTES)
+        for group in range(block[26]):
+            to = shift(result, group * taken)
+            for tile in range((block[24] + block[25] - 1) // block[25]):
+                first = image * block[24] + tile * block[25]
+                last = min(first + block[25], (image + 1) * block[24])
+                multiply(ptr[i64](block[29]), g + (first * block[28] + group * given) * BYTES,
+                         block[22] + group * given * BYTES, i64(matrix), last - first, depth,
+                         given, block[28], 1, 1, block[28], depth, block[30])
+                for row in range(first, last):
+                    for t in range(places):
+                        at = source(row, t, block)
+                        if at >= 0:
+                            x = shift(to, at * block[27])
+                            more = shift(matrix, (row - first) * depth + t * taken)
+                            for c in range(taken):
+                                x[c] = x[c] + more[c]
 
 
 def fold(block: ptr[i64], begin: i64, end: i64) -> None:
@@ -163,26 +209,8 @@ def fold(block: ptr[i64], begin: i64, end: i64) -> None:
 
 _PLACE = CONVOLUTION[: CONVOLUTION.index("def line")]
 
-_SOURCE = (
-    _PLACE
-    + '''
-def source(row: i64, t: i64, block: ptr[i64]) -> i64:
-    """The element row that place t of the window at `row` reads, or -1."""
-    o2 = row % block[5]
-    o1 = row // block[5] % block[4]
-    o0 = row // (block[5] * block[4]) % block[3]
-    image = row // (block[5] * block[4] * block[3])
-    n2 = place(o2, t % block[8], 2, block)
-    n1 = place(o1, t // block[8] % block[7], 1, block)
-    n0 = place(o0, t // (block[8] * block[7]), 0, block)
-    if n0 < 0 or n1 < 0 or n2 < 0:
-        return -1
-    return ((image * block[0] + n0) * block[1] + n1) * block[2] + n2
-'''
-)
-
 MAXIMA = (
-    _SOURCE
+    _PLACE
     + '''
 def greatest(block: ptr[i64], begin: i64, end: i64) -> None:
     """max-pool; NaN wins. After the geometry: 21 x, 22 result, 23 channels. A cell is a window."""
@@ -242,7 +270,7 @@ def greater(value: ptr[T], best: ptr[T], where: ptr[i64], at: i64, channels: i64
 )
 
 MEANS = (
-    _SOURCE
+    _PLACE
     + '''
 def count(o0: i64, o1: i64, o2: i64, block: ptr[i64]) -> i64:
     """Places of a window that are inside."""
