@@ -12,6 +12,7 @@ from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.plan.plan import Persistent, Region
 
 from . import host
+from .operations import LIBRARY_OPERATIONS
 
 if TYPE_CHECKING:
     from .session import CpuSession
@@ -50,9 +51,7 @@ class CpuDevice:
 
     def library(self, operation: str) -> bool:
         """Whether a node of that name is a call of its own."""
-        from .calls import LIBRARY
-
-        return operation in LIBRARY
+        return operation in LIBRARY_OPERATIONS
 
     def open(
         self,

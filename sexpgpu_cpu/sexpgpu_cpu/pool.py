@@ -13,6 +13,10 @@ from .memory import Words
 WORKER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 5)
 """A CFUNCTYPE call releases the GIL for the whole step."""
+STACK = 4 << 20
+"""Bytes of a worker's stack: kernels keep rows and panels there, and some systems give 128 KB."""
+ATTRIBUTE_BYTES = 256
+"""Room for a pthread_attr_t: 56 bytes with glibc, 64 on macOS."""
 
 
 def line_words(threads: int) -> int:
@@ -48,9 +52,13 @@ class Pool:
         self._arguments[at] = self.words.address
         self._arguments[at + 1] = number
         handle = ctypes.c_void_p()
-        error = _pthread().pthread_create(
+        attributes = ctypes.create_string_buffer(ATTRIBUTE_BYTES)
+        library = _pthread()
+        library.pthread_attr_init(attributes)
+        library.pthread_attr_setstacksize(attributes, ctypes.c_size_t(STACK))
+        error = library.pthread_create(
             ctypes.byref(handle),
-            None,
+            attributes,
             ctypes.c_void_p(self.entry["worker"]),
             ctypes.c_void_p(self._arguments.address + 8 * at),
         )

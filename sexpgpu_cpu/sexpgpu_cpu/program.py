@@ -100,6 +100,10 @@ class CpuProgram:
             t.table.address, t.counters.address, t.records, self._launches, t.line, t.commit
         )
 
+    def run_record(self, address: int) -> None:
+        """One record of the table alone, on this thread; for measuring."""
+        self._pool.launch_alone(address, 1, self._launches)
+
     def _error(self) -> tuple[int, int] | None:
         """(call, row) of the first call that reported one."""
         if not self._errors[:, 0].any():

@@ -99,6 +99,7 @@ class Table:
         self.pokes: dict[str, list[tuple[int, str]]] = {}
         self.commit = records
         self._gate_word = -1
+        self.order: list[tuple[int, list[Work]]] = []  # record -> its work, in order
         self._next_block = 0
         self._next_inner = records
         self._fill(groups, gate)
@@ -116,10 +117,12 @@ class Table:
             start = record
             if g.serial:
                 self._put_serial(record, g, previous, start)
+                self.order.append((record, g.works))
                 record += 1
             else:
                 for work in g.works:
                     self._put(record, work, previous, start)
+                    self.order.append((record, [work]))
                     record += 1
             if gate is not None and g.works[0] is gate:
                 self.table[RECORD * start + 6] = 1

@@ -219,3 +219,42 @@ def test_the_plug_ins_rows_name_both_devices() -> None:
         assert getattr(import_module(module), name)({}).name == row.name
         module, name = row.probe.split(":")
         assert getattr(import_module(module), name)()["present"]
+
+
+def test_the_names_that_check_asks_for_are_those_that_are_done() -> None:
+    from sexpgpu_cpu.calls import LIBRARY
+    from sexpgpu_cpu.operations import LIBRARY_OPERATIONS
+
+    assert LIBRARY.keys() == LIBRARY_OPERATIONS
+    known = OPERATIONS.keys() | {"copy"}
+    assert known >= LIBRARY_OPERATIONS
+
+
+CHECKED = """
+import sys
+from sexpgpu_cpu.device import load
+from sexpgpu_core.passes.optimize import optimize
+from sexpgpu_core.plan.make import make_plan
+assert load().library("matmul")
+bad = {"llvmlite", "numba", "numpy", "ctypes", "pluggy"} & set(sys.modules)
+assert not bad, bad
+"""
+
+
+def test_checking_imports_nothing_that_computes() -> None:
+    import subprocess
+    import sys
+
+    subprocess.run([sys.executable, "-c", CHECKED], check=True)
+
+
+def test_the_time_of_a_step_is_told_by_call() -> None:
+    from sexpgpu_cpu.profile import record_times
+
+    session = opened(CpuDevice())
+    program = session.program("step")
+    program.launch(batch(np.random.default_rng(0)), {LR: 0.1})
+    times = record_times(program, 1)
+    session.close()
+    assert {t.call for t in times} >= set(range(len(program.plan.calls)))
+    assert all(t.seconds > 0 for t in times)
