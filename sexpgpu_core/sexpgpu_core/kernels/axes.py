@@ -17,6 +17,8 @@ WIDE = 64
 """An inner axis of an elementwise kernel has at least so many elements, if it can."""
 LONG = 4096
 """A longer one is cut, so that there are rows to share."""
+TILED = 8
+"""Least rows and quarter of the columns that a turned operand must have to be walked in tiles."""
 
 
 @dataclass(slots=True)
@@ -49,6 +51,11 @@ class Shaped:
         folds = bool(cluster_folds(build))
         if len(self.folded) > 2 or len(self.kept) > (1 if folds else 3):
             self.kept, self.folded = self._outer(rest, False)
+        if not folds:
+            self.kept = sorted(self.kept + self.folded, key=lambda a: -a.low)
+            self.folded = []
+            if self.cluster.inner is None:
+                self._tile()
 
     def _atoms(self) -> list[Axis]:
         points = {1, self.cluster.size}
@@ -115,6 +122,22 @@ class Shaped:
                 return Axis(1, size), [Axis(size, inner.high), *rest]
         return inner, rest
 
+    def _tile(self) -> None:
+        """Where j goes across the rows of an operand: a few columns at a time, row after row, so
+        that the lines read are used up before they are gone."""
+        size = self.inner.size
+        tile = next((n for n in (16, 8) if size % n == 0), 0)
+        if size < 4 * TILED or not tile or len(self.kept) > 2:
+            return
+        for walk in self.walks:
+            if walk.index is None and self.stride(walk, self.inner) not in (0, 1):
+                along = [a for a in self.kept if a.size >= TILED and self.stride(walk, a) == 1]
+                if along:
+                    others = [a for a in self.kept if a is not along[0]]
+                    self.kept = [*others, Axis(tile, self.inner.high), along[0]]
+                    self.inner = Axis(1, tile)
+                    return
+
     def _outer(self, rest: list[Axis], apart: bool) -> tuple[list[Axis], list[Axis]]:
         """Kept and folded axes, from high to low; `apart`: none with a part of an index in it."""
         kept: list[Axis] = []
@@ -140,9 +163,6 @@ class Shaped:
         """One call, or several where there are more outer axes than a kernel has."""
         folds = cluster_folds(self.build)
         kept, folded = self.kept, self.folded
-        if not folds:
-            kept = sorted(kept + folded, key=lambda a: -a.low)
-            folded = []
         room = 1 if folds else 3
         extra, kept = kept[: max(0, len(kept) - room)], kept[max(0, len(kept) - room) :]
         if folds and len(folded) > 2:

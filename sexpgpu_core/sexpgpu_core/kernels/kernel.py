@@ -37,7 +37,7 @@ class Access(NamedTuple):
 
     operand: int
     inner: Literal[0, 1, 2]
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]  # hides tuple.index
 
 
 class Expr(NamedTuple):

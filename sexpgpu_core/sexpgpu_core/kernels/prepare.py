@@ -131,6 +131,8 @@ class Prepared:
     def _rewrite(self, node: Node) -> tuple[Value, ...] | None:
         """Values instead of a node that no kernel and no library call does."""
         op = node.operation
+        if op != "input" and self._is_empty(node):
+            return self._expanded(lambda b: _emptied(b, node))
         if op in REDUCTIONS:
             return self._by_runs(node)
         if op == "add":
@@ -150,6 +152,14 @@ class Prepared:
         if found is None:
             raise problem("E-DEVICE-OPERATION", f"the device has no {op}", operation=op)
         return found
+
+    def _is_empty(self, node: Node) -> bool:
+        """Whether a node has no element, or is what a reduction makes of none."""
+        if op_gives_constant(node):
+            return False
+        return all(t.size == 0 for t in node.types) or (
+            node.operation in REDUCTIONS and node.operands[0].type.size == 0
+        )
 
     def _by_runs(self, node: Node) -> tuple[Value, ...] | None:
         """A reduction over axes that are not neighbours: one after another, from the last."""
@@ -233,6 +243,18 @@ class _Numbered(list[Node]):
 
     def __len__(self) -> int:
         return self.start + super().__len__()
+
+
+def op_gives_constant(node: Node) -> bool:
+    return node.operation in LEAVES or node.operation == "table"
+
+
+def _emptied(b: Builder, node: Node) -> tuple[Value, ...]:
+    """Constants: of no elements, or the sum of none."""
+    start = node.operation in ("reduce-product", "reduce-all")
+    return tuple(
+        b.constant(bool(start) if t.dtype == "bool" else int(start), *t) for t in node.types
+    )
 
 
 def _one_a_row(node: Node) -> bool:

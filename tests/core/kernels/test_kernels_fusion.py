@@ -201,6 +201,28 @@ def test_parts_are_written_into_a_concat_and_pads_and_slices_are_views_or_copies
     check(graph_of(make))
 
 
+def test_turned_operands_are_read_in_tiles_and_nothing_is_lost_at_their_edges() -> None:
+    def make(b: Builder) -> None:
+        (x, y, z) = inputs_of(b, x=(96, 80), y=(3, 40, 64), z=(2, 33, 48, 17))
+        r = b.graph.results
+        r["x"] = b("add", b("permute", x, axes=(1, 0)), b.like(1.0, x))
+        r["y"] = b("permute", y, axes=(0, 2, 1))
+        r["z"] = b("permute", z, axes=(0, 3, 2, 1))
+        place = b("iota", dtype="f32", shape=(80, 96), axis=1)
+        r["i"] = b("multiply", b("permute", x, axes=(1, 0)), place)
+
+    check(graph_of(make))
+
+
+def test_tensors_without_elements_make_no_calls() -> None:
+    def make(b: Builder) -> None:
+        (x,) = inputs_of(b, x=(0, 5))
+        b.graph.results["y"] = b("exp", x)
+        b.graph.results["sum"] = b("reduce-sum", b("exp", x), axes=(0,), keep=False)
+
+    assert len(check(graph_of(make)).calls) == 1
+
+
 def test_a_reduction_over_any_axes_is_right() -> None:
     def make(b: Builder) -> None:
         (x,) = inputs_of(b, x=(3, 4, 5, 6))
