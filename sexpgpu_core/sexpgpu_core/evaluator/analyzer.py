@@ -1,6 +1,7 @@
 """Forms to nodes: each form is expanded once and every name resolved before anything runs.
 
-A form that is wrong becomes a `Fail` node, which raises when it is reached; `errors` holds them all.
+A form that is wrong becomes a `Fail` node, which raises when it is reached; `errors` holds them
+all.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, problem
+from ..diagnostics import Diagnostic, Problem, problem
 from ..reader import MadeSpan, element_span, made_span, place, span_of
 from ..spans import Span
 from . import raising
@@ -18,8 +19,10 @@ from .closures import LambdaNode
 from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, items_of, parse_body
 from .definitions import BODY_MACROS, core_symbol
+from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
+from .macro_functions import MacroFunction, macro_failed
 from .mistakes import HABITS, call_mistake, no_function_form, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
@@ -31,14 +34,19 @@ from .scope import (
     SymbolMacro,
     Tail,
     Variable,
+    global_scope,
 )
 from .single_valued import SINGLE_VALUED
+from .unused_variables import unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
 Handler = Callable[["Analyzer", Cons, Scope, Tail | None], Node]
 
 SPECIAL_FORMS: dict[str, Handler] = {}
 """Analyzers of special forms and definitions, by upper-case name."""
+
+MOST_EXPANSIONS = 1_000
+"""Expansions of one form, each into another macro call."""
 
 LAMBDA = core_symbol("LAMBDA")
 PROGN = core_symbol("PROGN")
@@ -50,6 +58,7 @@ class Analyzer:
     def __init__(self, machine: Machine) -> None:
         self.m = machine
         self.errors: list[Diagnostic] = []
+        self.depth = 0  # of the form being analyzed
         self.watching: list[list[Variable]] = []
         self.calls: list[tuple[Cell, int, Cons]] = []  # of user functions, checked after loading
         self.references: list[GlobalRef] = []
@@ -86,8 +95,18 @@ class Analyzer:
         return place(_copy(form), element_span(at)) if form.__class__ is Cons else form
 
     def _compound(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
+        self.depth += 1
+        if self.depth > self.m.limits.depth:
+            self.depth = 0
+            raise problem("E-LIMIT-DEPTH", "forms are nested too deep, or a macro expands into itself")
+        node = self._analyzed(form, scope, tail)
+        self.depth -= 1
+        return node
+
+    def _analyzed(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         try:
             head = form.car
+            count = 0
             while head.__class__ is Symbol:
                 local = scope.functions.get(head)
                 if local.__class__ is Variable:
@@ -105,9 +124,14 @@ class Analyzer:
                 if expansion.__class__ is not Cons:
                     return self.node(expansion, scope, tail, form)
                 form = expansion
+                count += 1
+                if count > MOST_EXPANSIONS:
+                    raise endless(form)
                 head = form.car
             return self._computed_call(form, scope)
         except Problem as error:
+            if error.diagnostic.code.startswith("E-LIMIT"):
+                raise raising.at_form(error, form) from None
             return self.failed(error, form)
 
     def failed(self, error: Problem, form: Value) -> Node:
@@ -116,9 +140,7 @@ class Analyzer:
         self.errors.append(error.diagnostic)
         return Fail(error)
 
-    def expand(
-        self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope
-    ) -> Value:
+    def expand(self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope) -> Value:
         """One expansion; what it makes stands where the call stands."""
         m = self.m
         m.fuel -= 1
@@ -131,12 +153,11 @@ class Analyzer:
         except Exception as error:
             raise self._macro_failed(form, expander, error) from None
         if result.__class__ is Cons and result.span is None:
-            place(result, made_span(repr(form.car), form.span))
+            name = repr(form.car) if isinstance(expander, MacroFunction) else None
+            place(result, made_span(name, form.span))
         return result
 
     def _macro_failed(self, form: Cons, expander: Any, error: Exception) -> Exception:
-        from .macro_functions import MacroFunction, macro_failed
-
         if isinstance(expander, MacroFunction):
             return macro_failed(form, error)
         if isinstance(error, Problem):
@@ -144,6 +165,20 @@ class Analyzer:
         if isinstance(error, TypeError) and "proper list" in str(error):
             return problem("E-FORM-SHAPE", f"({form.car!r} ...) holds what is no proper list")
         return raising.internal(error)
+
+    def expand_top(self, form: Value) -> Value:
+        """A top-level form expanded until it is no macro call."""
+        scope = global_scope()
+        for _ in range(MOST_EXPANSIONS):
+            if form.__class__ is not Cons or form.car.__class__ is not Symbol:
+                return form
+            if form.car.home == "" and form.car.name in SPECIAL_FORMS:
+                return form
+            expander = self.m.macro(form.car)
+            if expander is None:
+                return form
+            form = self.expand(form, expander, scope)
+        raise endless(form)
 
     # Calls
 
@@ -158,9 +193,7 @@ class Analyzer:
             raise problem("E-FORM-SHAPE", "a call ends in a dot")
         return nodes
 
-    def _local_call(
-        self, variable: Variable, form: Cons, scope: Scope, tail: Tail | None
-    ) -> Node:
+    def _local_call(self, variable: Variable, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         arguments = self.arguments(form, scope)
         again = self._again(variable, arguments, tail)
         if again is not None:
@@ -188,6 +221,8 @@ class Analyzer:
             assert function is not None
             if not function.least <= len(arguments) <= _most(function):
                 raise call_mistake(function, len(arguments))
+            if is_inline(name.name, len(arguments)):
+                return InlineCall(name.name, cell, arguments, form)
             return Call(cell, arguments, form, name.name in SINGLE_VALUED)
         again = self._again(cell, arguments, tail)
         if again is not None:
@@ -259,12 +294,10 @@ class Analyzer:
         except Problem as error:
             self.failed(error, form)
             replaced = Cons(PROGN, forms.cdr)
-        place(replaced, made_span(repr(head), form.span))
+        place(replaced, made_span(None, form.span))
         return Cons(replaced, NIL, form.span)
 
-    def body(
-        self, body: Body, scope: Scope, tail: Tail | None
-    ) -> Node:
+    def body(self, body: Body, scope: Scope, tail: Tail | None) -> Node:
         """The forms of a body whose declarations are known."""
         if body.declared.special:
             scope = scope.with_variables(self.specials(body.declared))
@@ -304,7 +337,9 @@ class Analyzer:
         inner = scope.inside(function)
         self.watching.append([])
         binder, inner = analyze_parameters(self, form, inner, body.declared, True)
-        node = LambdaNode(name, binder, function, brief(form.form) if form.form is not NIL else "()")
+        node = LambdaNode(
+            name, binder, function, brief(form.form) if form.form is not NIL else "()"
+        )
         node.doc = body.doc
         own = (callee, node) if callee is not None and form.plain and not binder.specials else None
         node.body = self.in_block(block, body, inner, Tail((), own))
@@ -348,7 +383,8 @@ class Analyzer:
 
     def evaluate_now(self, form: Value) -> Value:
         """A form's value at analysis, in the null lexical environment."""
-        return self.m.evaluate_form(form)
+        value: Value = self.m.evaluate_form(form)  # type: ignore[attr-defined]
+        return value
 
     # Variables of the user
 
@@ -359,9 +395,7 @@ class Analyzer:
 
     def bound(self, variable: Variable, declared: Declarations) -> None:
         """A variable was bound: watch whether it is used."""
-        if variable.name in declared.ignored or variable.span is None:
-            variable.used = True
-        elif variable.name.home is None:
+        if variable.name in declared.ignored or variable.span is None or variable.name.home is None:
             variable.used = True
         elif self.watching:
             self.watching[-1].append(variable)
@@ -373,32 +407,11 @@ class Analyzer:
                 self.m.warn(unused(variable))
 
 
-def unused(variable: Variable) -> Diagnostic:
-    """W-UNUSED at the variable's name inside the form that binds it."""
-    span = variable.span
-    name = repr(variable.name)
-    assert span is not None
-    at = _find(span, name)
-    after = Span(span.source, span.end, span.end)
-    return diagnostic(
-        "W-UNUSED",
-        f"the variable {name} is never used",
-        span=at,
-        edit=Edit("declare it ignored", (Change(after, f" (declare (ignore {name}))"),)),
-        hint=f"delete it, or (declare (ignore {name})) at the start of the body",
-        kind="variable",
-        name=name,
+def endless(form: Cons) -> Problem:
+    """A macro whose expansion is a call of it, again and again."""
+    return problem(
+        "E-FORM-MACRO", f"({form.car!r} ...) expands over {MOST_EXPANSIONS:,} times without end"
     )
-
-
-def _find(span: Span, name: str) -> Span:
-    """The first place of a name in a span."""
-    import re
-
-    text = span.source.text
-    pattern = re.compile(r"(?<![^\s()'`,])" + re.escape(name) + r"(?![^\s()'`,;])", re.IGNORECASE)
-    found = pattern.search(text, span.start, span.end)
-    return Span(span.source, found.start(), found.end()) if found else span
 
 
 def _most(function: Function) -> float:
@@ -420,4 +433,3 @@ def _spliced(expansion: Value, forms: Cons) -> Value:
             rest = Cons(form, rest, forms.span)
         return rest if rest is not NIL else Cons(NIL, NIL, forms.span)
     return Cons(expansion, forms.cdr, forms.span)
-

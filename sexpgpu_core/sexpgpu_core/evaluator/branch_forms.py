@@ -201,7 +201,7 @@ def _case(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     key = an.node(form.cdr.car, scope, None, form.cdr)
     keys: list[list[Value]] = []
     bodies: list[Node] = []
-    default = None if exact else Constant(NIL)
+    default: Node | None = None if exact else Constant(NIL)
     rest = form.cdr.cdr
     while rest is not NIL:
         clause = rest.car
@@ -249,9 +249,7 @@ def _warn_never(an: Analyzer, clause: Cons) -> None:
     else:
         return
     span = element_span(clause)
-    an.m.warn(
-        diagnostic("W-CASE-NEVER", why, span=span, hint=hint, expansion=chain_of(span))
-    )
+    an.m.warn(diagnostic("W-CASE-NEVER", why, span=span, hint=hint, expansion=chain_of(span)))
 
 
 def _typecase(form: Cons, environment: Any) -> Value:

@@ -123,7 +123,9 @@ class CallValue(Node):
 
 
 class Store(Node):
-    """A call of a setter: arguments are evaluated in order, the new value last, and passed first."""
+    """A call of a setter: arguments are evaluated in order, the new value last, and passed
+    first.
+    """
 
     __slots__ = ("arguments", "cell", "form", "value")
     single = True

@@ -1,4 +1,6 @@
-"""Function objects out of analyzed lambda expressions: counts, frame, fuel and depth at each call."""
+"""Function objects out of analyzed lambda expressions: counts, frame, fuel and depth at each
+call.
+"""
 
 from __future__ import annotations
 
@@ -98,8 +100,8 @@ def _plain(m: Machine, count: int, body: Code) -> Entry:
         def call(*arguments: Value) -> Value:
             if len(arguments) != count:
                 raise wrong_count(function, len(arguments))
-            m.fuel -= 1
-            if m.fuel < 0:
+            fuel = m.fuel = m.fuel - 1
+            if fuel < 0:
                 m.add_fuel(function.name)
             depth = m.depth = m.depth + 1
             if depth > m.depth_limit:
@@ -125,8 +127,8 @@ def _general(m: Machine, binder: Binder, bind: Any, boxes: list[int], body: Code
             size = len(arguments)
             if size < count or (most is not None and size > most):
                 raise wrong_count(function, size)
-            m.fuel -= 1
-            if m.fuel < 0:
+            fuel = m.fuel = m.fuel - 1
+            if fuel < 0:
                 m.add_fuel(function.name)
             depth = m.depth = m.depth + 1
             if depth > m.depth_limit:

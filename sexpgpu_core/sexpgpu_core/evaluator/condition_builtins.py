@@ -19,8 +19,8 @@ from .handler_forms import offering
 from .machine import current
 from .printer import brief
 from .signalling import raise_error, signal, warn
-from .typed_nodes import wrong_type as type_failure
 from .type_specifiers import typep
+from .typed_nodes import wrong_type as type_failure
 from .values import NIL, Function, Staged, String, Symbol, Value, make_list
 
 CONTINUE = core_symbol("CONTINUE")

@@ -28,14 +28,21 @@ class ConditionType:
     __slots__ = ("ancestors", "name", "parents", "report", "slots")
 
     def __init__(
-        self, name: Symbol, parents: tuple[ConditionType, ...], slots: list[Slot], report: Any = None
+        self,
+        name: Symbol,
+        parents: tuple[ConditionType, ...],
+        slots: list[Slot],
+        report: Any = None,
     ) -> None:
         self.name = name
         self.parents = parents
+        self.slots: list[Slot] = slots
+        self.report: Any = report
         inherited = [slot for parent in parents for slot in parent.slots]
         own = {slot.name for slot in slots}
         self.slots = slots + [slot for slot in inherited if slot.name not in own]
-        self.report = report or next((p.report for p in parents if p.report), None)
+        if report is None:
+            self.report = next((p.report for p in parents if p.report), None)
         self.ancestors: set[ConditionType] = {self}
         for parent in parents:
             self.ancestors |= parent.ancestors

@@ -1,4 +1,6 @@
-"""Blocks, tagbodies, catch, unwind-protect: by returned Jumps where the way is straight, else by Exits."""
+"""Blocks, tagbodies, catch, unwind-protect: by returned Jumps where the way is straight, else by
+Exits.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from . import raising
 from .exits import Exit, Jump, Tag
 from .machine import Machine
 from .nodes import Code, Node, value_code
-from .scope import Block, FunctionScope, Tags, Variable
+from .scope import Block, FunctionScope, Tags
 from .values import NIL, Value
 
 

@@ -196,4 +196,3 @@ def _declaim(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
 def docstring(value: Value) -> str:
     """The text of a docstring; "" if it is something else."""
     return value.text() if value.__class__ is String else ""
-

@@ -44,10 +44,7 @@ def _defstruct(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Nod
         return d.name
 
     accessors = Define(Constant(NIL), define, form)
-    makers: list[Node] = [
-        Define(node, lambda function, name=name: _define_function(m, name, function), form)
-        for (name, _), node in zip(constructors, nodes)
-    ]
+    makers = [_maker(m, name, node, form) for (name, _), node in zip(constructors, nodes)]
     steps: list[Node] = [accessors, *_printer(an, d, scope, form), *makers, Constant(d.name)]
     return progn(steps, [False] * len(steps))
 
@@ -99,15 +96,18 @@ def _intern(d: Definition, name: str) -> Symbol:
     return found
 
 
-def _define_function(m: Machine, name: Symbol, function: Value) -> Value:
-    function.name = repr(name)
-    m.cell(name).define(function)
-    return name
+def _maker(m: Machine, name: Symbol, node: Node, form: Cons) -> Node:
+    """Defines a constructor."""
+
+    def define(function: Value) -> Value:
+        function.name = repr(name)
+        m.cell(name).define(function)
+        return name
+
+    return Define(node, define, form)
 
 
-def _constructors(
-    an: Analyzer, d: Definition, slots: list[SlotSpec]
-) -> list[tuple[Symbol, Value]]:
+def _constructors(an: Analyzer, d: Definition, slots: list[SlotSpec]) -> list[tuple[Symbol, Value]]:
     """Names of constructors and lambda expressions that make the object."""
     default = _intern(d, "MAKE-" + d.name.name)
     given = d.constructors if d.constructors is not None else [(default, None)]

@@ -9,7 +9,9 @@ from .values import NIL, Function, Symbol, Value
 
 
 def function_of(value: Value) -> Function:
-    """The function that a function or a symbol names; E-TYPE or E-NAME-FUNCTION if there is none."""
+    """The function that a function or a symbol names; E-TYPE or E-NAME-FUNCTION if there is
+    none.
+    """
     if value.__class__ is Function:
         found: Function = value
         return found

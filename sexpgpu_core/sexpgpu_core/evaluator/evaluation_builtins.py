@@ -98,7 +98,9 @@ def macro_function(name: Any, environment: Any = NIL) -> Value:
     expander = local.expander if local is not None else m.macro(symbol)
     if expander is None:
         if symbol.home == "" and symbol.name in SPECIAL_FORMS and symbol.name not in OPERATORS:
-            return Function(repr(symbol), lambda form, environment: form, "(form environment)", 2, 2)
+            return Function(
+                repr(symbol), lambda form, environment: form, "(form environment)", 2, 2
+            )
         return NIL
     found = expander
     return Function(repr(symbol), lambda form, environment: found(form, environment),

@@ -1,4 +1,6 @@
-"""The evaluator: whole files, single texts, calls from outside; all mistakes as Problems with places."""
+"""The evaluator: whole files, single texts, calls from outside; all mistakes as Problems with
+places.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from .loading import Loading
 from .machine import Limits, Machine, run_deep
 from .modules import Module, ModuleText
 from .requiring import Library
-from .scope import FunctionScope, Scope, global_scope
+from .scope import FunctionScope, Scope
 from .standard_variables import start_variables
 from .type_specifiers import CLASSES, EXPANDERS
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
@@ -32,6 +34,8 @@ class Evaluator(Machine):
     lower-case head, the span and the form of each top-level form before it is evaluated.
     """
 
+    __slots__ = ("analyzer", "knobs", "library", "on_form")
+
     def __init__(
         self,
         *,
@@ -42,7 +46,7 @@ class Evaluator(Machine):
     ) -> None:
         super().__init__(limits)
         start_variables()
-        self.module: Module = Module("user")
+        self.module = Module("user")
         self.knobs: Mapping[str, Any] = {}
         self.on_form = on_form
         self.analyzer = Analyzer(self)
@@ -119,24 +123,24 @@ class Evaluator(Machine):
 
     def evaluate_form(self, form: Value) -> Value:
         """A form's values in the null lexical environment; definitions take effect in order."""
-        while form.__class__ is Cons and form.car.__class__ is Symbol:
-            if form.car is PROGN:
-                value: Value = NIL
-                rest = form.cdr
-                while rest.__class__ is Cons:
-                    value = self.evaluate_form(rest.car)
-                    rest = rest.cdr
-                return value
-            expander = self.macro(form.car)
-            if expander is None:
-                break
-            try:
-                form = self.analyzer.expand(form, expander, global_scope())
-            except Problem as error:
-                raise raising.raised(self, error, form) from None
+        try:
+            form = self.analyzer.expand_top(form)
+        except Problem as error:
+            raise raising.raised(self, error, form) from None
+        if form.__class__ is Cons and form.car is PROGN:
+            value: Value = NIL
+            rest = form.cdr
+            while rest.__class__ is Cons:
+                value = self.evaluate_form(rest.car)
+                rest = rest.cdr
+            return value
         function = FunctionScope(None)
-        node = self.analyzer.node(form, Scope(function, {}, {}, {}, {}))
-        return node.compile(self)([None] * function.locals)
+        try:
+            self.analyzer.depth = 0
+            node = self.analyzer.node(form, Scope(function, {}, {}, {}, {}))
+            return node.compile(self)([None] * function.locals)
+        except Problem as error:
+            raise raising.at_form(error, form) from None
 
     def is_defined(self, symbol: Symbol) -> bool:
         """Whether anything of that name was defined."""

@@ -1,4 +1,5 @@
-"""How control leaves a form: as a returned `Jump` where the way is straight, else as an `Exit` raised.
+"""How control leaves a form: as a returned `Jump` where the way is straight, else as an `Exit`
+raised.
 
 `Exit` is no Exception, so nothing that handles errors ever stops one.
 """

@@ -1,4 +1,6 @@
-"""function, lambda, flet, labels, macrolet, destructuring-bind, backquote: forms that make or take apart."""
+"""function, lambda, flet, labels, macrolet, destructuring-bind, backquote: forms that make or
+take apart.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from .closures import LambdaNode
 from .declarations import items_of, parse_body
 from .definitions import BUILTINS, NATIVE_MACROS, TENSOR_NAMES, core_symbol
 from .lambda_lists import parse_lambda_list
-from .macro_functions import Destructure, macro_node, make_macro
 from .machine import Machine
+from .macro_functions import Destructure, macro_node, make_macro
 from .mistakes import call_mistake, no_function_named, shape
 from .nodes import Code, LocalRef, Node
 from .printer import brief
@@ -79,7 +81,7 @@ def _function(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node
         return LocalRef(local, scope.function)
     if name.__class__ is Cons:
         return FunctionOf(an.m.setf_cell(name.cdr.car, name), form)
-    if local is not None or name.name in SPECIAL_FORMS and name.home == "":
+    if local is not None or (name.name in SPECIAL_FORMS and name.home == ""):
         raise problem("E-NAME-FUNCTION", f"{name!r} is a macro or special form, no function")
     cell = an.m.cell(name)
     if cell.function is None:

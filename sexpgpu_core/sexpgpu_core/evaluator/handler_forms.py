@@ -193,9 +193,7 @@ def _handler_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> 
 @native_macro("ignore-errors")
 def _ignore_errors(form: Cons, environment: Any) -> Value:
     error = fresh("ERROR")
-    clause = listed(
-        standard_type("error").name, listed(error), make("VALUES", NIL, error)
-    )
+    clause = listed(standard_type("error").name, listed(error), make("VALUES", NIL, error))
     return make("HANDLER-CASE", form_with("PROGN", form.cdr), clause)
 
 

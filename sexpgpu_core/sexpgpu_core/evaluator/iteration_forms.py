@@ -185,13 +185,12 @@ class Until(Node):
 @special_form("%until", "(%until test body step)", 3, 3)
 def _until(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     test, body, step = form.cdr, form.cdr.cdr, form.cdr.cdr.cdr
-    node = Until(
+    return Until(
         an.node(test.car, scope, None, test),
         an.node(body.car, scope, tail.statement() if tail is not None else None, body),
         an.node(step.car, scope, None, step),
         form,
     )
-    return node
 
 
 def _do(form: Cons, environment: Any) -> Value:

@@ -1,4 +1,6 @@
-"""Lambda lists as data: of functions, of macros and destructuring (nested, dotted, &whole &body)."""
+"""Lambda lists as data: of functions, of macros and destructuring (nested, dotted, &whole
+&body).
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,8 @@ class _Parser:
         if name not in MARKERS or (not self.nested and name in ("&WHOLE", "&ENVIRONMENT", "&BODY")):
             near = nearest(name, MARKERS)
             raise self.wrong(
-                f"{name.lower()} means nothing here", f"did you mean {near.lower()}?" if near else None
+                f"{name.lower()} means nothing here",
+                f"did you mean {near.lower()}?" if near else None,
             )
         if name in ("&REST", "&BODY", "&WHOLE", "&ENVIRONMENT"):
             return self._named(name, rest.cdr)
@@ -151,7 +154,9 @@ class _Parser:
         elif self.mode == "&AUX":
             self.aux.append(self._parameter(item, at, False))
         else:
-            raise self.wrong(f"nothing may follow the variable of {self.mode.lower()} but &key or &aux")
+            raise self.wrong(
+                f"nothing may follow the variable of {self.mode.lower()} but &key or &aux"
+            )
 
     def _parameter(self, item: Value, at: Cons, keyed: bool) -> Parameter:
         if item.__class__ is not Cons:
@@ -164,7 +169,9 @@ class _Parser:
         if keyed and name.__class__ is Cons:
             pair = _items(name)
             if pair is None or len(pair) != 2 or pair[0].__class__ is not Symbol:
-                raise self.wrong("a keyword parameter is name, (name default) or ((:key name) default)")
+                raise self.wrong(
+                    "a keyword parameter is name, (name default) or ((:key name) default)"
+                )
             key, name = pair
         elif keyed and name.__class__ is Symbol:
             key = keyword(name.name)

@@ -20,7 +20,7 @@ from .mistakes import no_function_named, unbound_variable
 from .modules import Module
 from .prescan import definitions
 from .requiring import head_name, provide
-from .scope import FunctionScope, Scope, global_scope
+from .scope import FunctionScope, Scope
 from .values import NIL, UNBOUND, Cons, Symbol, Value
 
 if TYPE_CHECKING:
@@ -117,28 +117,22 @@ class Loading:
         except Exception as error:
             self._failed(error, form)
         except Exit as leaving:
-            error = problem("E-CONTROL", f"an exit to {leaving.tag.name!r} has no place to go")
-            self._failed(error, form)
+            name = f"{leaving.tag.name!r}"
+            self._failed(problem("E-CONTROL", f"an exit to {name} has no place to go"), form)
         evaluator.depth = 0
         evaluator.depth_limit = evaluator.limits.depth
         evaluator.handlers = evaluator.restarts = None
 
     def _evaluate(self, form: Value) -> None:
         """A top-level form; the forms of a progn are top-level forms of their own."""
-        evaluator = self.evaluator
-        scope = global_scope()
-        while form.__class__ is Cons and form.car.__class__ is Symbol:
-            if form.car is PROGN:
-                rest = form.cdr
-                while rest.__class__ is Cons and not self.stopped:
-                    self._part(rest.car)
-                    rest = rest.cdr
-                return
-            expander = evaluator.macro(form.car)
-            if expander is None:
-                break
-            form = evaluator.analyzer.expand(form, expander, scope)
-        self._run(form)
+        form = self.evaluator.analyzer.expand_top(form)
+        if form.__class__ is not Cons or form.car is not PROGN:
+            self._run(form)
+            return
+        rest = form.cdr
+        while rest.__class__ is Cons and not self.stopped:
+            self._part(rest.car)
+            rest = rest.cdr
 
     def _part(self, form: Value) -> None:
         try:
@@ -150,6 +144,7 @@ class Loading:
         evaluator = self.evaluator
         analyzer = evaluator.analyzer
         before = len(analyzer.errors)
+        analyzer.depth = 0
         self._check_head(form)
         function = FunctionScope(None)
         node = analyzer.node(form, Scope(function, {}, {}, {}, {}), None, None)

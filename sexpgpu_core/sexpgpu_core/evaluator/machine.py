@@ -34,7 +34,9 @@ class Limits(NamedTuple):
 
 
 class Cell:
-    """What a global function name means now. `call` raises E-NAME-FUNCTION while `function` is None."""
+    """What a global function name means now. `call` raises E-NAME-FUNCTION while `function` is
+    None.
+    """
 
     __slots__ = ("call", "function", "name", "poisoned", "span")
 
@@ -63,6 +65,13 @@ class Cell:
 
 class Machine:
     """Counters and tables that compiled code reads. One file and what it requires share one."""
+
+    __slots__ = (
+        "call_form", "catchers", "cells", "depth", "depth_limit", "diagnostics", "fuel",
+        "fuel_left", "handlers", "host", "limits", "macros", "may_redefine", "module", "output",
+        "poisoned_variables", "refuel_step", "restarts", "samples", "setf_cells",
+        "setf_expanders", "symbol_macros",
+    )  # fmt: skip
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -191,7 +200,9 @@ def running() -> bool:
 
 
 def run_deep(machine: Any, work: Callable[[], Result]) -> Result:
-    """`work()` with `machine` as the current one, on a stack that no allowed recursion can exhaust."""
+    """`work()` with `machine` as the current one, on a stack that no allowed recursion can
+    exhaust.
+    """
     if _deep.running:
         return _with_current(machine, work)
     outcome: list[Any] = []

@@ -97,7 +97,9 @@ def macro_node(
     binder = Binder(shell._replace(required=[name, name]), function)
     whole, environment = function.argument(name), function.argument(name)
     binder.required = [whole, environment]
-    node = LambdaNode(repr(name), binder, function, brief(lambda_list) if lambda_list is not NIL else "()")
+    node = LambdaNode(
+        repr(name), binder, function, brief(lambda_list) if lambda_list is not NIL else "()"
+    )
     node.doc = body.doc
     an.watching.append([])
     if form.environment is not None:
@@ -147,4 +149,3 @@ def macro_failed(form: Cons, error: Exception) -> Exception:
         macro=repr(form.car),
         cause=inner.code,
     )
-

@@ -1,4 +1,6 @@
-"""Problems about names and shapes, with the word that was meant: habits of other Lisps and Python too."""
+"""Problems about names and shapes, with the word that was meant: habits of other Lisps and Python
+too.
+"""
 
 from __future__ import annotations
 
@@ -235,7 +237,9 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
     return problem(
         "E-NAME-UNBOUND",
         f"no variable is named {name}",
-        hint=f"did you mean {near}?" if near else "bind it with let, or define it with defparameter",
+        hint=f"did you mean {near}?"
+        if near
+        else "bind it with let, or define it with defparameter",
         name=name,
         nearest=near,
     )

@@ -8,7 +8,6 @@ from ..diagnostics import nearest, problem
 from .definitions import CORE_SYMBOLS
 from .values import NIL, Symbol
 
-
 STANDARD_PREFIXES = ("CL", "COMMON-LISP")
 
 
@@ -35,7 +34,9 @@ class Module:
         self.required: list[Module] = []
 
     def intern(self, name: str) -> Symbol:
-        """The symbol of an upper-case name: what this module made or imported, core's, or a new one."""
+        """The symbol of an upper-case name: what this module made or imported, core's, or a new
+        one.
+        """
         found = self.symbols.get(name)
         if found is None:
             found = CORE_SYMBOLS.get(name)
@@ -75,7 +76,8 @@ class Module:
         return problem(
             "E-READ-MODULE",
             f"no module was required under the prefix {prefix.lower()}",
-            hint=hint or f'(require "...") at the head of the file brings one, (require "..." :as '
+            hint=hint
+            or f'(require "...") at the head of the file brings one, (require "..." :as '
             f"{prefix.lower()}) under this prefix",
             prefix=prefix.lower(),
         )
@@ -87,8 +89,9 @@ def no_export(module: Module, name: str) -> Exception:
     return problem(
         "E-IMPORT-NAME",
         f"the module {module.name} exports no {name.lower()}",
-        hint=f"did you mean {near.lower()}?" if near else
-        "it exports " + " ".join(sorted(module.exports)[:20]).lower(),
+        hint=f"did you mean {near.lower()}?"
+        if near
+        else "it exports " + " ".join(sorted(module.exports)[:20]).lower(),
         module=module.name,
         name=name.lower(),
     )

@@ -1,4 +1,5 @@
-"""Analyzed forms. `compile` turns a node into a closure over the frame; nothing is looked up by name after it.
+"""Analyzed forms. `compile` turns a node into a closure over the frame; nothing is looked up by
+name after it.
 
 A node is `single` when it never gives several values.
 """

@@ -134,7 +134,9 @@ def _five_values(expansion: Value, form: Cons) -> Place:
     """What a setf expander of the user returns, as a Place."""
     parts = list(expansion) if expansion.__class__ is MultipleValues else [expansion]
     if len(parts) != 5:
-        raise problem("E-PLACE", f"the setf expander of {form.car!r} gave {len(parts)} values, not 5")
+        raise problem(
+            "E-PLACE", f"the setf expander of {form.car!r} gave {len(parts)} values, not 5"
+        )
     names, values, stores = (items_of(part, form) for part in parts[:3])
 
     def write(stored: list[Value]) -> Value:

@@ -1,4 +1,5 @@
-"""Python exceptions to Lisp conditions: each is given its place, signalled to the handlers, then raised.
+"""Python exceptions to Lisp conditions: each is given its place, signalled to the handlers, then
+raised.
 
 What no handler takes goes up as `Signalled`, which is signalled no second time.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnostics import Problem, problem
+from ..diagnostics import Problem, Related, problem
 from ..reader import chain_of, span_of
 from ..spans import Span
 from .exits import Tag
@@ -27,7 +28,9 @@ class Poisoned(Exception):
 
 def raised(m: Machine, error: BaseException, form: Value) -> BaseException:
     """What to raise at the call `form` for an exception that came out of it."""
-    if error.__class__ is Signalled or error.__class__ is Poisoned:
+    if error.__class__ is Signalled:
+        return _called(m, error, span_of(form))  # type: ignore[arg-type]
+    if error.__class__ is Poisoned:
         return error
     if not isinstance(error, Problem):
         error = from_python(error)
@@ -36,11 +39,24 @@ def raised(m: Machine, error: BaseException, form: Value) -> BaseException:
     return _signalled(m, error)
 
 
+def _called(m: Machine, error: Signalled, here: Span | None) -> Signalled:
+    """Point an error inside an installed module at the call in the file: its author's line."""
+    d, library = error.diagnostic, getattr(m, "library", None)
+    if library is None or d.span is None or here is None or here.source is d.span.source:
+        return error
+    if here.source.name != m.module.path or not library.is_installed(d.span.source):
+        return error
+    inside = Related("it came up in the module, here", d.span)
+    error.diagnostic = d._replace(
+        span=here, edit=None, related=(inside, *d.related), expansion=chain_of(here)
+    )
+    return error
+
+
 def _signalled(m: Machine, error: Problem) -> BaseException:
     code = error.diagnostic.code
     if code.startswith("E-LIMIT") or code == "E-INTERNAL":
-        final = Signalled(error.diagnostic)
-        return final
+        return Signalled(error.diagnostic)
     from .signalling import signal_problem
 
     return signal_problem(m, error)
@@ -59,7 +75,9 @@ def from_python(error: BaseException) -> Problem:
 
 
 def internal(error: BaseException) -> Problem:
-    """E-INTERNAL for an exception that is a bug of ours; the exception goes along for the report."""
+    """E-INTERNAL for an exception that is a bug of ours; the exception goes along for the
+    report.
+    """
     found = problem("E-INTERNAL", f"{type(error).__name__}: {error}")
     found.__cause__ = error
     return found

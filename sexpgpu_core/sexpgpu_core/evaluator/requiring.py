@@ -48,8 +48,8 @@ def parse_require(form: Cons) -> Requirement:
             imports = [n.name for n in items_of(value, form) if isinstance(n, Symbol)]
         else:
             near = nearest(kind, (":as", ":import"))
-            raise problem("E-FORM-SHAPE", f"require takes no {kind}",
-                          hint=f"did you mean {near}?" if near else f"write it as {REQUIRE}")  # fmt: skip
+            hint = f"did you mean {near}?" if near else f"write it as {REQUIRE}"
+            raise problem("E-FORM-SHAPE", f"require takes no {kind}", hint=hint)
     return Requirement(name, prefix.upper(), imports)
 
 
@@ -85,6 +85,10 @@ class Library:
         names = list(module.exports) if wanted.imports == "all" else wanted.imports or []
         for name in names:
             self._import(name, module, into)
+
+    def is_installed(self, source: Source) -> bool:
+        """Whether a text is a module of an installed distribution, not a file of the user's."""
+        return any(m.path == source.name and m.path != key for key, m in self.loaded.items())
 
     def _import(self, name: str, module: Module, into: Module) -> None:
         symbol = module.exports.get(name)

@@ -1,4 +1,5 @@
-"""What names mean at a point of a text: variables, functions, blocks, tags; and the frames they live in.
+"""What names mean at a point of a text: variables, functions, blocks, tags; and the frames they
+live in.
 
 A frame is one Python list a call: arguments, captured values, locals. Captured variables that are
 assigned live in boxes, so that closures share them.
@@ -33,7 +34,9 @@ class Variable:
 
 
 class FunctionScope:
-    """The frame of one function: how many slots, and which variables of outer functions it captures."""
+    """The frame of one function: how many slots, and which variables of outer functions it
+    captures.
+    """
 
     __slots__ = ("arguments", "captures", "locals", "name", "outer", "top")
 

@@ -46,7 +46,9 @@ def _name(an: Analyzer, form: Cons) -> Symbol:
     return found
 
 
-@special_form("defsetf", "(defsetf name update-function) or (defsetf name (parameter...) (new) form...)", 2)
+@special_form(
+    "defsetf", "(defsetf name update-function) or (defsetf name (parameter...) (new) form...)", 2
+)
 def _defsetf(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     name = _name(an, form)
     update = form.cdr.cdr.car
@@ -122,7 +124,9 @@ def get_setf_expansion(place: Value, environment: Value = NIL) -> Value:
     )  # fmt: skip
 
 
-@special_form("define-modify-macro", "(define-modify-macro name (parameter...) function [doc])", 3, 4)
+@special_form(
+    "define-modify-macro", "(define-modify-macro name (parameter...) function [doc])", 3, 4
+)
 def _define_modify_macro(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     name = _name(an, form)
     parameters, function = form.cdr.cdr.car, form.cdr.cdr.cdr.car

@@ -1,4 +1,6 @@
-"""Signalling: handlers run where the error happened, innermost first; what none takes becomes a Problem."""
+"""Signalling: handlers run where the error happened, innermost first; what none takes becomes a
+Problem.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ TYPES = {
     "E-ARITHMETIC": "arithmetic-error",
     "E-READ-EOF": "end-of-file",
 }
-"""The condition type of a problem by its code; codes of reading are reader-errors, others errors."""
+"""The condition type of a problem by its code; codes of reading are reader-errors, others
+errors.
+"""
 
 KINDS = {
     "division-by-zero": "division-by-zero",
@@ -112,7 +116,9 @@ def signal(m: Machine, condition: Condition) -> None:
 
 
 def raise_error(m: Machine, condition: Condition) -> BaseException:
-    """`(error condition)`: signal it; the E-CONDITION (or its own problem) to raise if nobody takes it."""
+    """`(error condition)`: signal it; the E-CONDITION (or its own problem) to raise if nobody
+    takes it.
+    """
     signal(m, condition)
     if condition.problem is not None:
         return unhandled(condition, condition.problem)

@@ -1,4 +1,6 @@
-"""The special forms of control and binding: form to node. Function forms and definitions have their own files."""
+"""The special forms of control and binding: form to node. Function forms and definitions have
+their own files.
+"""
 
 from __future__ import annotations
 
@@ -395,4 +397,3 @@ def _eval_when(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Nod
 @special_form("load-time-value", "(load-time-value form [read-only-p])", 1, 2)
 def _load_time_value(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     return Constant(first_value(an.evaluate_now(form.cdr.car)))
-

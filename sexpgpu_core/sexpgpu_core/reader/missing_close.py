@@ -8,11 +8,13 @@ from .tokens import CLOSE, COMMENT, OPEN, SHARP, tokens
 
 
 class MissingClose(NamedTuple):
-    """`opener`: the bracket left open; insert `count` closes at `at`; `next_form`: -1 if none follows."""
+    """`opener`: the bracket left open; insert `closes` closes at `at`; `next_form`: -1 if none
+    follows.
+    """
 
     opener: int
     at: int
-    count: int
+    closes: int
     next_form: int
 
 

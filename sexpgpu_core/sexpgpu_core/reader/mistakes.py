@@ -140,8 +140,8 @@ def unfinished(reader: Reader) -> int:
     error = problem(
         "E-READ-EOF",
         message,
-        hint=f"by the indentation, {')' * found.count} is missing at the end of line {likely}",
-        edit=insert(reader, f"insert {')' * found.count}", found.at, ")" * found.count),
+        hint=f"by the indentation, {')' * found.closes} is missing at the end of line {likely}",
+        edit=insert(reader, f"insert {')' * found.closes}", found.at, ")" * found.closes),
         related=related,
         line=line,
         likely_line=likely,

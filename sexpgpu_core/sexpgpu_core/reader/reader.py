@@ -105,7 +105,9 @@ class Reader:
                 return
 
     def _rare(self, kind: int, start: int, at: int) -> tuple[Value, int]:
-        """A token that is neither an atom nor a bracket: its value or MISSING, and where it ends."""
+        """A token that is neither an atom nor a bracket: its value or MISSING, and where it
+        ends.
+        """
         if kind == STRING:
             return self._string(start, at), at
         if kind == COMMENT:
@@ -152,7 +154,9 @@ class Reader:
             return NIL, frame.start
 
     def _deliver(self, value: Value, start: int, end: int) -> Value:
-        """Hand a value to the prefixes that wait for it; what is complete at top level comes back."""
+        """Hand a value to the prefixes that wait for it; what is complete at top level comes
+        back.
+        """
         stack = self.stack
         while stack[-1].kind > ARRAY:
             frame = stack.pop()

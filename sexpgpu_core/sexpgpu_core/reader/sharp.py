@@ -1,4 +1,6 @@
-"""The `#` syntaxes: characters, radix numbers, vectors, functions, uninterned symbols, features, comments."""
+"""The `#` syntaxes: characters, radix numbers, vectors, functions, uninterned symbols, features,
+comments.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ RADIXES = {"b": 2, "o": 8, "x": 16}
 
 
 def read_sharp(reader: Reader, start: int) -> tuple[Value, int]:
-    """What stands at a `#`: its value, or MISSING when a frame was opened; and where reading goes on."""
+    """What stands at a `#`: its value, or MISSING when a frame was opened; and where reading goes
+    on.
+    """
     match = SHARP_SYNTAX.match(reader.text, start)
     assert match is not None
     argument, char, after = match[1], match[2].lower(), match.end()

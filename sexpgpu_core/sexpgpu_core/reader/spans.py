@@ -1,4 +1,6 @@
-"""Where a form stands. Conses made by a macro stand where the macro was called, with the chain of calls."""
+"""Where a form stands. Conses made by a macro stand where the macro was called, with the chain of
+calls.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,23 @@ from ..spans import Span
 from .tokens import TOKEN
 
 
+CHAIN = 12
+"""Most macro calls that a place remembers."""
+
+
 class MadeSpan(Span):
     """Span of the call of a macro, on a cons that the macro made. `chain`: innermost call first."""
 
     chain: tuple[Expansion, ...]
 
 
-def made_span(macro: str, call: Span | None) -> MadeSpan | None:
-    """What the conses carry that a call of `macro` at `call` makes."""
+def made_span(macro: str | None, call: Span | None) -> MadeSpan | None:
+    """What the conses carry that a macro call makes; a macro of the language (None) is not named."""
     if call is None:
         return None
     made = MadeSpan(*call)
-    made.chain = (Expansion(macro, Span(*call)), *chain_of(call))
+    link = (Expansion(macro, Span(*call)),) if macro is not None else ()
+    made.chain = (*link, *chain_of(call)[: CHAIN - 1])
     return made
 
 
@@ -29,7 +36,9 @@ def chain_of(span: Span | None) -> tuple[Expansion, ...]:
 
 
 def span_of(form: Value) -> Span | None:
-    """Where a form was read, or the call that made it; None for atoms and conses made by functions."""
+    """Where a form was read, or the call that made it; None for atoms and conses made by
+    functions.
+    """
     return form.span if form.__class__ is Cons else None
 
 

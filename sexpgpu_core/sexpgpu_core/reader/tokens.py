@@ -1,6 +1,6 @@
 """Text to tokens by one regular expression. Concatenated texts and gaps give back the whole source.
 
-Groups are told apart by `lastindex`; what is rare (`|`, a backslash, `#`) is left to an exact routine.
+Groups are told apart by `lastindex`; what is rare (`|`, a backslash, `#`) is left to exact code.
 """
 
 from __future__ import annotations
