@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from sexpgpu_core.diagnostics import nearest, problem
+from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.spans import Source
 
 
@@ -16,7 +16,9 @@ def read(name: str, stdin_name: str | None = None) -> Source:
     try:
         data = Path(name).read_bytes()
     except OSError as error:
-        raise _unreadable(name, error) from error
+        from sexpgpu_core.api import unreadable
+
+        raise unreadable(Path(name), error) from error
     return Source(name, decode(data, name))
 
 
@@ -29,12 +31,3 @@ def decode(data: bytes, name: str) -> str:
         message = f"byte {data[error.start]:#04x} at offset {error.start}, line {line}"
         raise problem("E-READ-ENCODING", message, file=name) from error
     return text.replace("\r\n", "\n") if "\r" in text else text
-
-
-def _unreadable(name: str, error: OSError) -> Exception:
-    path = Path(name)
-    known = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = nearest(path.name, known)
-    hint = f"did you mean {path.with_name(near)}?" if near else "sexpgpu new FILE makes one"
-    reason = (error.strerror or str(error)).lower()
-    return problem("E-USAGE-FILE", f"{name}: {reason}", hint=hint, file=name)

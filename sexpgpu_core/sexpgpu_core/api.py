@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .config import Settings, settings
 from .data.loader import Loader
-from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, problem
+from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, nearest, problem
 from .plugins import installed
 from .registry import Registry
 from .spans import Source
@@ -61,6 +61,8 @@ def load(
     from .staging.declare import declare
 
     rows = registry if registry is not None else plugins()
+    sets = list(sets)
+    _once(sets)
     source = file if isinstance(file, Source) else _read(Path(file))
     base = _base(source)
     experiment, evaluator = declare(
@@ -79,6 +81,14 @@ def load(
         for name, declared in experiment.loaders.items()
     }
     return Loaded(experiment, evaluator, loaders, rows)
+
+
+def _once(sets: list[tuple[str, str]]) -> None:
+    """E-KNOB-TWICE where one call sets a knob twice."""
+    names = [name for name, _ in sets]
+    for name in names:
+        if names.count(name) > 1:
+            raise problem("E-KNOB-TWICE", f"--set gives {name} twice", knob=name)
 
 
 def plugins(of: Settings | None = None) -> Registry:
@@ -131,9 +141,7 @@ def check(
     sets = list(sets)
     evaluator: Any = None
     try:
-        loaded = load(
-            file, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows
-        )
+        loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
         evaluator = loaded.evaluator
         job = compile(loaded, _device_of(rows, device)).job
     except (Problem, Problems) as error:
@@ -155,12 +163,17 @@ def _stopped(found: list[Diagnostic], evaluator: Any) -> CheckReport:
 
 
 def _ordered(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """By file and place; one a span and code."""
+    """By file and place; one a span and code, but for names that are missing at one place."""
     seen: dict[tuple[Any, ...], Diagnostic] = {}
     for d in found:
         place = (d.span.source.name, d.span.start) if d.span else (d.file or "", -1)
-        seen.setdefault((*place, d.code, "" if d.span else d.message), d)
-    return [seen[key] for key in sorted(seen)]
+        alone = d.span is not None and d.code != "E-MISSING"
+        seen.setdefault((*place, d.code, "" if alone else d.message), d)
+    return sorted(seen.values(), key=_place)
+
+
+def _place(d: Diagnostic) -> tuple[Any, ...]:
+    return (d.span.source.name, d.span.start, d.code) if d.span else (d.file or "", -1, d.code)
 
 
 def evaluate(
@@ -253,9 +266,18 @@ def _text(path: Path) -> str:
             "E-READ-ENCODING", f"byte {error.start} of {path} is not UTF-8", file=path.as_posix()
         ) from None
     except OSError as error:
-        raise problem(
-            "E-USAGE-FILE", f"{path}: {(error.strerror or str(error)).lower()}"
-        ) from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: Path, error: OSError) -> Problem:
+    """E-USAGE-FILE with the run file beside it whose name is nearest."""
+    stems: dict[str, str] = {}
+    if not path.exists() and path.parent.is_dir():
+        stems = {p.stem: p.name for p in sorted(path.parent.glob("*.lisp")) if p.is_file()}
+    near = nearest(path.stem, stems)
+    hint = f"did you mean {path.with_name(stems[near])}?" if near else "sexpgpu new FILE makes one"
+    reason = (error.strerror or str(error)).lower()
+    return problem("E-USAGE-FILE", f"{path}: {reason}", hint=hint, file=path.as_posix())
 
 
 def _base(source: Source) -> Path:

@@ -72,7 +72,7 @@ class Api:
             selection=SELECTION,
             output="",
         )
-        self.result = SimpleNamespace(exit=0, status={}, folder=Path("runs/x"))
+        self.result = SimpleNamespace(exit=0, status={}, folder=Path("runs/x"), error=None)
         self.events: list[dict[str, Any]] = []
 
     def check(self, source: Any, **options: Any) -> Any:

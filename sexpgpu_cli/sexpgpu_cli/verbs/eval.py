@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from .. import files
 from ..answer import Answer, bounded, document
 from ..flags import verb
 from ..invocation import Invocation
@@ -18,7 +19,7 @@ def evaluate(invocation: Invocation, file: str, form: str, selection: dict[str, 
     """Evaluate FORM after FILE and print its values, one a line."""
     from sexpgpu_core import api
 
-    values = api.evaluate(file, form, **selection)
+    values = api.evaluate(files.read(file) if file == "-" else file, form, **selection)
     told = [{"text": text, "type": type_} for text, type_ in values]
     again = f"sexpgpu eval {file} FORM --limit 0"
     shown = bounded("\n".join(text for text, _ in values), again, invocation.limit)

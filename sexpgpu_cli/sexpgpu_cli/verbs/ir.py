@@ -9,6 +9,7 @@ import click
 
 from sexpgpu_core.diagnostics import problem
 
+from .. import files
 from ..answer import Answer, bounded, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
@@ -34,7 +35,8 @@ def ir(
     """Print the graph of FILE: the first 2 KB, unless -o or --limit 0."""
     from sexpgpu_core import api
 
-    text = api.graph_text(file, stage=stage, graph=graph, phase=phase, **selection)
+    source = files.read(file) if file == "-" else file
+    text = api.graph_text(source, stage=stage, graph=graph, phase=phase, **selection)
     if out is not None:
         return _written(text, graph, out)
     again = (

@@ -48,7 +48,9 @@ def run(
             runs_root=invocation.settings.runs,
             progress=show,
         )
-    if curve:
+    if result.error is not None and not invocation.json:
+        sys.stderr.write(render_all([result.error], color=invocation.colored(sys.stderr)) + "\n")
+    elif curve:
         draw(invocation, Path(result.folder))
     again = f"sexpgpu run {file}{selection_flags(selection)} --resume latest"
     return Answer(result.status, text(result.status, str(result.folder), again), result.exit)

@@ -6,6 +6,7 @@ must have durable before (its events); rename; the folder above. Nothing whole i
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,8 @@ VERSION = 1
 _FILES = {"parameter": "params.safetensors", "optimizer": "optimizer.safetensors"}
 _REST = "state.safetensors"
 _BATCH = "batch.safetensors"
-_FLEETING = frozenset({"time", "elapsed", "attempt", "device", "versions", "files"})
+_UNLIKE = "its hash is not the one recorded"
+_FLEETING = frozenset({"time", "elapsed", "attempt", "device", "versions", "files", "sha256"})
 
 
 class Saved(NamedTuple):
@@ -107,6 +109,7 @@ class Checkpoints:
             "files": [{"path": f, "sha256": sha, "bytes": size} for f, sha, size in files],
             "tensors": len(names),
         }
+        whole["sha256"] = _own_digest(whole)
         text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
         self._disk.write(scratch / "checkpoint.json", [text.encode()])
         return whole
@@ -225,7 +228,7 @@ class Checkpoints:
             raise self._corrupt(saved, *saved.fault)
         for file in saved.document["files"]:
             if digest(saved.path / file["path"]) != file["sha256"]:
-                raise self._corrupt(saved, file["path"], "its hash is not the one recorded")
+                raise self._corrupt(saved, file["path"], _UNLIKE)
 
     def load(self, saved: Saved) -> Checkpoint:
         """Verified and read into memory. Raises E-CHECKPOINT-CORRUPT."""
@@ -273,7 +276,15 @@ def _read(path: Path) -> Saved:
     if document.get("version", 0) > VERSION:
         newer = f"version {document['version']} is newer than this program's {VERSION}"
         return Saved(path.name, step, path, document, ("checkpoint.json", newer))
+    if document.get("sha256") != _own_digest(document):
+        return Saved(path.name, step, path, document, ("checkpoint.json", _UNLIKE))
     return Saved(path.name, step, path, document, _fault(path, files))
+
+
+def _own_digest(document: Mapping[str, Any]) -> str:
+    """SHA-256 of a document without its key of that name, in hex: a flipped digit is found."""
+    rest = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(rest, indent=1, allow_nan=False).encode()).hexdigest()
 
 
 def _fault(path: Path, files: Sequence[tuple[str, int]]) -> tuple[str, str] | None:

@@ -108,9 +108,12 @@ class Loader:
     def check(self, training: Sequence[str] = ()) -> list[Diagnostic]:
         """Warnings about overlapping stages, W-STAGE-OVERLAP where both train.
 
-        `training`: the stages that train. Raises Problem as the facts do.
+        `training`: the stages that train: E-DATA-SMALL where one has no batch. Raises Problem
+        as the facts do.
         """
         found = []
+        for stage in training:
+            self._located(lambda s=stage: self._stage(s).batches(), stage)
         names = list(self.declaration.stages)
         for i, one in enumerate(names):
             for two in names[i + 1 :]:

@@ -144,8 +144,24 @@ def _window(text: str, start: int, end: int) -> tuple[str, str, str]:
 def _facts(d: Diagnostic) -> list[str]:
     """Facts that the message does not say."""
     said = f"{d.message} {d.hint or ''}"
-    pairs = [(k, str(v)) for k, v in d.facts.items() if k not in QUIET_FACTS and v is not None]
-    return [f"{k.replace('_', ' ')}: {printable(v)[:200]}" for k, v in pairs if v not in said]
+    known = {k: v for k, v in d.facts.items() if k not in QUIET_FACTS and v is not None}
+    listed = {k: [_fact(x) for x in v] if _nests(v) else [_fact(v)] for k, v in known.items()}
+    return [
+        f"{k.replace('_', ' ')}: {printable(', '.join(words))[:200]}"
+        for k, words in listed.items()
+        if not all(word in said for word in words)
+    ]
+
+
+def _nests(value: object) -> bool:
+    """Whether a fact lists several things, not the sizes of one shape."""
+    return isinstance(value, (list, tuple)) and not all(x.__class__ is int for x in value)
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"({' '.join(map(_fact, value))})"
+    return str(value)
 
 
 def _at(span: Span) -> str:

@@ -6,7 +6,16 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, nearest, problem
+from ..diagnostics import (
+    Change,
+    Diagnostic,
+    Edit,
+    Problem,
+    Problems,
+    diagnostic,
+    nearest,
+    problem,
+)
 from ..evaluator.definitions import core_symbol
 from ..evaluator.evaluator import Evaluator, Limits
 from ..evaluator.values import Function, Value, make_list
@@ -17,6 +26,7 @@ from . import forms as _forms
 from .collector import Collector
 from .contract import FUNCTIONS, SMALLEST, check_order, missing
 from .curriculum import default_stage
+from .faults import operand_spans
 from .forms.knobs import check_knob
 from .forms.states import set_state
 from .host import Host
@@ -158,13 +168,23 @@ def _variant_checks(collector: Collector) -> list[Diagnostic]:
         for knob, slot in slots.items():
             try:
                 if knob not in collector.knob_types:
-                    raise _unknown_knob(knob, collector.knobs, f"variant {name}").locate(
-                        slot.span or collector.variants[name].span
-                    )
+                    raise _variant_knob(knob, name, collector)
                 check_knob(knob, slot.value, *collector.knob_types[knob], slot.span)
             except Problem as error:
                 found.append(error.diagnostic)
     return found
+
+
+def _variant_knob(knob: str, variant: str, collector: Collector) -> Problem:
+    """E-KNOB-UNKNOWN at the keyword, with the edit that writes the nearest."""
+    found = _unknown_knob(knob, collector.knobs, f"variant {variant}")
+    whole = collector.variants[variant].span
+    words = [] if whole is None else [s for s in operand_spans(whole) if s.text == f":{knob}"]
+    near = nearest(knob, collector.knobs)
+    if words and near:
+        edit = Edit(f"write :{near}", (Change(words[0], f":{near}"),))
+        found.diagnostic = found.diagnostic._replace(edit=edit)
+    return found.locate(words[0] if words else whole)
 
 
 def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:

@@ -62,7 +62,7 @@ def _fit(x: Value, y: Value, left: Node, right: Node, flip_x: bool, flip_y: bool
         hint = "it fits with (matmul x (transpose y))"
     raise problem(
         "E-SHAPE-MATMUL",
-        f"matmul of {describe(x)} and {describe(y)}: inner sizes {inner} and {other} differ",
+        f"matmul of {x.type} and {y.type}: inner sizes {inner} and {other} differ",
         hint=hint,
         shapes=[list(x.shape), list(y.shape)],
     )
