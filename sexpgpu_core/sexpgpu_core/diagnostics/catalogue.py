@@ -1,14 +1,31 @@
-"""Every code with its severity, phase, title, meaning and fix: `codes.tsv` and what plug-ins add."""
+"""Every code with severity, phase, title, meaning and fix: `codes.tsv` and what plug-ins add."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
 
-PHASES = (
-    "usage reader modules knobs evaluator run-file data staging tensors parameters optimizer "
-    "evaluation trust device run checkpoint plugins limits internal"
-).split()
+PHASES = [
+    "usage",
+    "reader",
+    "modules",
+    "knobs",
+    "evaluator",
+    "run-file",
+    "data",
+    "staging",
+    "tensors",
+    "parameters",
+    "optimizer",
+    "evaluation",
+    "trust",
+    "device",
+    "run",
+    "checkpoint",
+    "plugins",
+    "limits",
+    "internal",
+]
 
 
 class Code(NamedTuple):

@@ -70,7 +70,7 @@ class Diagnostic(NamedTuple):
 
 
 class Problem(Exception):
-    """A user's mistake. Raised anywhere, given its place by whoever knows it, caught at phase borders."""
+    """A user's mistake. Raised anywhere, placed by whoever knows where, caught at phase borders."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic)
@@ -108,7 +108,7 @@ def diagnostic(
     file: str | None = None,
     **facts: Any,
 ) -> Diagnostic:
-    """A diagnostic. Without a message: the catalogue's title and the facts; without a hint: its fix."""
+    """A diagnostic. Without a message: the catalogue's title and the facts; no hint: its fix."""
     entry = lookup(code)
     if message is None:
         told = ", ".join(f"{k.replace('_', ' ')} {_fact(v)}" for k, v in facts.items())

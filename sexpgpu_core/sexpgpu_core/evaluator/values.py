@@ -1,4 +1,5 @@
-"""What Lisp values are in Python. No class here but `Ratio` has arithmetic, so a Python TypeError is a type error.
+"""What Lisp values are in Python. No class here but `Ratio` has arithmetic, so a Python TypeError
+is a type error.
 
 Integers are int, floats are float (always a double), truth is T or NIL and never a Python bool.
 """
@@ -13,7 +14,7 @@ Value = Any
 
 
 class Symbol:
-    """A name. `home` is the module that owns it: "" for the standard's and core's, None for uninterned.
+    """A name. `home` is the module that owns it: "" the standard's and core's, None uninterned.
 
     `value` is the current dynamic (global or special) value, UNBOUND if there is none.
     """
@@ -208,7 +209,7 @@ class Function:
 
 
 class Staged:
-    """Base of values that are not Lisp's: tensors, step scalars, handles. The evaluator knows no more.
+    """Base of values that are not Lisp's: tensors, step scalars, handles. More is not known here.
 
     Generic builtins hand the call over when an operand is staged: `operand.generic("+", args)`.
     `if`, `case`, an index and their like raise E-STAGE-TENSOR through `refuse`.

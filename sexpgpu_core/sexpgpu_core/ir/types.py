@@ -18,7 +18,7 @@ WIDTH = {
 }
 """Bytes of an element."""
 
-Attribute = Union[int, float, str, bool, Fraction, None, tuple["Attribute", ...]]
+Attribute = Union[int, float, str, bool, Fraction, None, tuple["Attribute", ...]]  # noqa: UP007
 """Hashable; prints and reads back exactly."""
 
 

@@ -38,7 +38,9 @@ def inline(
     return went
 
 
-def _copy(node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int) -> tuple[Value, ...]:
+def _copy(
+    node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int
+) -> tuple[Value, ...]:
     attributes = dict(node.attributes)
     if (
         row_offset

@@ -21,6 +21,7 @@ Cotangents = tuple[Value | None, ...]
 Gradient = Callable[["Builder", Node, Any], Cotangents]
 """(builder, node, cotangent) -> a cotangent an operand. A node of several results gets a tuple."""
 Expand = Callable[["Builder", Node], tuple[Value, ...]]
+Depends = Callable[[Types, Types, Attributes], tuple[tuple[int, int, int, str], ...]]
 
 
 def element_cost(operands: Types, results: Types, attributes: Attributes) -> Cost:

@@ -8,7 +8,7 @@ from ..graph import Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
 from ..types import Type
 from .elementwise_arithmetic import zero_unless
-from .op import Cotangents, Gradient, Op, Types
+from .op import Cotangents, Gradient, Infer, Op, Types
 from .shape import cut, inverse
 from .shapes import (
     Shape,
@@ -207,7 +207,7 @@ def _cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
     return Cost(operands[0].size, operands[0].bytes, results[0].bytes)
 
 
-def _reduction(name: str, infer, doc: str, gradient: Gradient | str) -> Op:  # type: ignore[no-untyped-def]
+def _reduction(name: str, infer: Infer, doc: str, gradient: Gradient | str) -> Op:
     says = gradient if isinstance(gradient, str) else "yes"
     return Op(
         name,

@@ -8,7 +8,7 @@ from ...diagnostics import problem
 from ..graph import Node, Value
 from ..operation import Attributes, Fusion, Precision
 from ..types import Type, broadcast
-from .op import Cotangents, Gradient, Infer, Op, Types, move_cost
+from .op import Cotangents, Depends, Gradient, Infer, Op, Types, move_cost
 from .shapes import (
     Shape,
     argument,
@@ -264,7 +264,9 @@ def _axes_slice_set(operands: Types, results: Types, attributes: Attributes) -> 
     )
 
 
-def _move(name: str, infer: Infer, doc: str, gradient: Gradient, depends) -> Op:  # type: ignore[no-untyped-def]
+def _move(
+    name: str, infer: Infer, doc: str, gradient: Gradient, depends: Depends
+) -> Op:
     return Op(
         name,
         "shape",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from ..graph import Graph, Value
+from ..graph import Graph, Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
 from ..types import Type
 from .op import Op, Types
@@ -48,7 +48,7 @@ def inline(b: Builder, body: Graph, operands: Mapping[str, Value]) -> dict[str, 
     return {name: made[v.node.id, v.result] for name, v in body.results.items()}
 
 
-def _copy(b: Builder, node, made: dict[tuple[int, int], Value]) -> None:  # type: ignore[no-untyped-def]
+def _copy(b: Builder, node: Node, made: dict[tuple[int, int], Value]) -> None:
     given = [made[v.node.id, v.result] for v in node.operands]
     if len(node.types) == 1:
         made[node.id, 0] = b(node.operation, *given, **dict(node.attributes))
