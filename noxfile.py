@@ -17,6 +17,8 @@ nox.options.reuse_existing_virtualenvs = True
 ROOT = Path(__file__).parent
 MEMBERS = sorted(p.parent.name for p in ROOT.glob("sexpgpu_*/pyproject.toml"))
 TEST = ("pytest>=8", "hypothesis>=6", "hatchling>=1.21", "jsonschema>=4")
+TORCH = "torch==2.13.0"
+"""By name and version alone: where it comes from is the reader's pip's to know."""
 SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
 
@@ -70,6 +72,23 @@ def third_party(session: nox.Session) -> None:
     """Build and install a plug-in that is not ours, and use each thing that it adds."""
     install(session, *TEST)
     session.run("python", *SAFE, "-m", "pytest", "tests/third_party", *session.posargs)
+
+
+@nox.session
+def parity(session: nox.Session) -> None:
+    """Operations, gradients and steps beside PyTorch's."""
+    install(session, *TEST, TORCH)
+    session.run("python", *SAFE, "-m", "pytest", "tests/parity", *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
+    install(session, TORCH)
+    chosen = session.posargs or ["step", "start", "phases"]
+    for name in chosen:
+        more = ("--neighbour",) if name == "step" else ()
+        session.run("python", f"bench/{name}.py", *more, "--save", name)
 
 
 @nox.session

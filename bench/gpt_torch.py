@@ -1,7 +1,7 @@
 """The GPT of `examples/chars.lisp` in PyTorch: the other side of the step benchmark and of parity.
 
 The same mathematics as nanoGPT's CPU experiment: pre-norm blocks without biases, exact GELU, tied
-head, AdamW with decay on matrices only. Parameter names map to ours by `OURS`.
+head, AdamW with decay on matrices only. `by_path` maps our parameters' paths to its own.
 """
 
 from __future__ import annotations
@@ -69,6 +69,27 @@ class Gpt(nn.Module):
             x = block(x)
         logits = self.norm(x) @ self.wte.weight.T
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+BLOCK = {
+    "layer-norm/weight": "norm",
+    "attention/qkv/w": "qkv",
+    "attention/out/w": "out",
+    "layer-norm-2/weight": "norm2",
+    "mlp/up/w": "up",
+    "mlp/down/w": "down",
+}
+"""Our path within a block -> the module here that has the weight."""
+
+
+def by_path(model: Gpt) -> dict[str, nn.Parameter]:
+    """Our parameters' paths to the model's. Those that end in /w are ours transposed."""
+    found = {"gpt/wte": model.wte.weight, "gpt/wpe": model.wpe.weight}
+    for i, block in enumerate(model.blocks):
+        for path, name in BLOCK.items():
+            found[f"gpt/h/{i}/{path}"] = getattr(block, name).weight
+    found["gpt/layer-norm/weight"] = model.norm.weight
+    return found
 
 
 def optimizer(model: nn.Module) -> torch.optim.AdamW:

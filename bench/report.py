@@ -1,0 +1,99 @@
+"""What a bench prints: JSON lines on stdout, a table on stderr, and with --save a results file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("sexpgpu-core", "numpy", "llvmlite", "numba", "torch")
+Row = Mapping[str, Any]
+
+
+def machine() -> dict[str, Any]:
+    """Processor, cores this process may use, load of the last minute, versions."""
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "system": f"{platform.system()} {platform.release()}",
+        "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        "python": platform.python_version(),
+        **{name: _version(name) for name in PACKAGES},
+    }
+
+
+def _cores() -> int | None:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def arguments(doc: str | None) -> argparse.ArgumentParser:
+    """A parser with what every bench takes."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--save", metavar="NAME", help="also write results/NAME.json")
+    return parser
+
+
+def tell(row: Row) -> None:
+    """One JSON line, at once."""
+    sys.stdout.write(json.dumps(row) + "\n")
+    sys.stdout.flush()
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Rows with the same keys in columns; numbers to three places."""
+    keys = [k for k in rows[0] if not isinstance(rows[0][k], (list, dict))]
+    cells = [keys, *([_cell(row.get(k)) for k in keys] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells)]
+    return "".join(
+        "  ".join(word.rjust(width) for word, width in zip(line, widths)) + "\n" for line in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "" if value is None else str(value)
+
+
+def finish(bench: str, tables: Iterable[Sequence[Row]], save: str | None) -> None:
+    """The tables, and the results file."""
+    found = [list(rows) for rows in tables if rows]
+    sys.stderr.write("\n".join(table(rows) for rows in found))
+    if save is None:
+        return
+    RESULTS.mkdir(exist_ok=True)
+    document = {
+        "bench": bench,
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": machine(),
+        "rows": [row for rows in found for row in rows],
+    }
+    (RESULTS / f"{save}.json").write_text(json.dumps(document, indent=1) + "\n")
