@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..data.loader import Loader
@@ -97,21 +98,16 @@ def _traced(
     wrong: list[Diagnostic] = []
     with phases.phase("trace"):
         for loader, stage in tracing.training_stages():
-            _collect(
-                wrong,
-                stages,
-                f"{loader}:{stage}",
-                lambda of=loader, name=stage: tracing.stage(of, name, steps),
-            )
+            make = partial(tracing.stage, loader, stage, steps)
+            _collect(wrong, stages, f"{loader}:{stage}", make)
         known = {p: v for s in stages.values() for p, v in s.traced.parameters.items()}
         for name, declared in tracing.experiment.passes.items():
-            make = lambda d=declared: tracing.evaluation(d, known, steps)
-            _collect(wrong, passes, name, make)
+            _collect(wrong, passes, name, partial(tracing.evaluation, declared, known, steps))
     if wrong:
         untrained = len(stages) < len(tracing.training_stages())
         raise Problems([d for d in wrong if not (untrained and d.code == "E-PARAM-PASS")])
-    for stage in stages.values():
-        phases.count("traced nodes", len(stage.traced.graph.nodes))
+    for trace in stages.values():
+        phases.count("traced nodes", len(trace.traced.graph.nodes))
     return stages, passes
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from ..diagnostics import nearest, problem
+from ..ir import Graph
 from ..ir.text import write
-from ..kernels.dump import dump
+from ..kernels.dump import dump_call
+from ..kernels.kernel import KernelCall
+from ..plan.plan import Plan
 from .pipeline import Compiled
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
@@ -21,8 +24,36 @@ def show(compiled: Compiled, graph: str, stage: str | None, phase: str) -> str:
     if phase == "lowered":
         if unit.plan is None:
             raise problem("E-USAGE-VALUE", "the reference device has no lowered form")
-        return dump(unit.plan.calls, unit.graph)
+        return lowered(unit.plan, unit.graph)
     return write(unit.graph)
+
+
+def lowered(plan: Plan, graph: Graph) -> str:
+    """Every call in order: kernels as loops, others by operation and shapes, with their places in
+    the file as comments."""
+    names = {b.id: b.name or f"b{b.id}" for b in plan.buffers}
+    parts = []
+    for number, call in enumerate(plan.calls):
+        commit = " commit" if number >= plan.commit else ""
+        parts.append(f"// {number}{commit}: {_origins(call.nodes, graph)}")
+        if isinstance(call, KernelCall):
+            operands = {i: names[s] for i, s in enumerate(call.operands)}
+            parts.append(dump_call(call, operands).rstrip("\n"))
+        else:
+            given = ", ".join(f"{names[v.storage]}{list(v.shape)}" for v in call.inputs)
+            made = ", ".join(f"{names[v.storage]}{list(v.shape)}" for v in call.outputs)
+            parts.append(f"{made} = {call.node.operation}({given})")
+    return "\n".join(parts) + "\n"
+
+
+def _origins(nodes: tuple[int, ...], graph: Graph) -> str:
+    """Scopes and lines of the first few nodes of a call."""
+    found: dict[str, None] = {}
+    for node in nodes:
+        for origin in graph.origins.get(node, ())[:1]:
+            place = str(origin.span) if origin.span is not None else ""
+            found[f"{origin.scope}{' (backward)' if origin.grad else ''} {place}".strip()] = None
+    return "; ".join(list(found)[:4])
 
 
 def _program(compiled: Compiled, graph: str, stage: str | None) -> str:
@@ -43,7 +74,7 @@ def _known(name: str, known: list[str], what: str) -> str:
     return name
 
 
-def _traced(compiled: Compiled, name: str):  # type: ignore[no-untyped-def]
+def _traced(compiled: Compiled, name: str) -> Graph:
     kind, _, rest = name.partition("/")
     if kind == "step":
         return next(s for k, s in compiled.stages.items() if k.endswith(f":{rest}")).traced.graph

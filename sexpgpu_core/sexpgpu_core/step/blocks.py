@@ -7,6 +7,7 @@ states. With one block nothing is copied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..ir import Builder, Graph, Node, Value
 
@@ -41,7 +42,7 @@ def inline(
 def _copy(
     node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int
 ) -> tuple[Value, ...]:
-    attributes = dict(node.attributes)
+    attributes: dict[str, Any] = dict(node.attributes)
     if (
         row_offset
         and b.operations[node.operation].random

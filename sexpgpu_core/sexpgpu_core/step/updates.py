@@ -5,7 +5,7 @@ A group's body was traced once for a shape; the node applies it, so kernels are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..ir import Builder, Value
@@ -53,7 +53,7 @@ def average(b: Builder, path: str, decay: Value, new: Value) -> dict[str, Value]
 
 
 def combine_states(
-    b: Builder, states: Mapping[str, State], proposals: list[Mapping[str, Value]]
+    b: Builder, states: Mapping[str, State], proposals: Sequence[Mapping[str, Value]]
 ) -> dict[str, Value]:
     """What is committed of the blocks' proposals (45.3): mean, delta, sum, max or min."""
     found = {}
