@@ -13,7 +13,7 @@
 (defvariant smoke "A few seconds." :width 4 :epochs 1)
 
 (defloader mnist
-  (source (idx :image (path folder images) :label (path folder labels)))
+  (source (idx :image (format nil "~a/~a" folder images) :label (format nil "~a/~a" folder labels)))
   (stage :train :split (0 0.85))
   (stage :val   :split (0.85 1) :batch 100)
   (batch 50))

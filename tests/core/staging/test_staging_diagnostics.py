@@ -222,7 +222,10 @@ def test_two_loaders_of_one_name_are_told() -> None:
 
 def test_metrics_of_one_name_are_told() -> None:
     text = whole(
-        objective='(defun objective (&key image) (metric "a" (mean image)) (metric "a" (mean (net image))))\n'
+        objective=(
+            '(defun objective (&key image) (metric "a" (mean image)) (metric "a"'
+            " (mean (net image))))\n"
+        )
     )
     assert only(text).code == "E-METRIC"
 

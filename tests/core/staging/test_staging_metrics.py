@@ -86,7 +86,10 @@ def test_max_and_min_are_values() -> None:
 
 def test_what_does_not_add_is_a_warning_in_a_pass() -> None:
     text = whole(
-        objective='(defun objective (&key image) (metric "m" (mean (square (mean image :axis 0)))) (mean (net image)))\n'
+        objective=(
+            '(defun objective (&key image) (metric "m" (mean (square (mean image'
+            " :axis 0)))) (mean (net image)))\n"
+        )
     )
     experiment, evaluator = declared(text)
     trace_pass(experiment, evaluator, OPERATIONS, "val", "data", "val", FIELDS, 8)
@@ -95,7 +98,10 @@ def test_what_does_not_add_is_a_warning_in_a_pass() -> None:
 
 def test_metrics_by_an_index_are_one_an_index() -> None:
     text = whole(
-        objective='(defun objective (&key image label) (metric "a" (mean image :axis 1) :by label :names 3) (mean (net image)))\n'
+        objective=(
+            '(defun objective (&key image label) (metric "a" (mean image :axis 1)'
+            " :by label :names 3) (mean (net image)))\n"
+        )
     )
     assert [m.name for m in traced(text).metrics] == ["a/0", "a/1", "a/2"]
 
@@ -107,7 +113,9 @@ def test_a_pass_without_metrics_reports_the_objective() -> None:
 
 def test_evaluate_takes_the_objectives_place_in_a_pass() -> None:
     text = whole(
-        evaluate='(defun evaluate (&key image label) (metric "hit" (nn:accuracy (net image) label)))\n'
+        evaluate=(
+            '(defun evaluate (&key image label) (metric "hit" (nn:accuracy (net image) label)))\n'
+        )
     )
     assert [m.name for m in traced_pass(text).metrics] == ["hit"]
     assert [m.name for m in traced(text).metrics] == ["loss"]
@@ -123,7 +131,10 @@ def test_a_loss_that_is_no_mean_needs_one_block() -> None:
 
 def test_an_affine_loss_may_be_cut_into_blocks() -> None:
     text = whole(
-        objective="(defun objective (&key image label) (+ (nn:cross-entropy (net image) label) (* 0.1 (nn:mse image 0.0))))\n"
+        objective=(
+            "(defun objective (&key image label) (+ (nn:cross-entropy (net image)"
+            " label) (* 0.1 (nn:mse image 0.0))))\n"
+        )
     )
     assert traced(text, microbatches=2).losses == ("loss",)
 

@@ -17,7 +17,10 @@ def test_unnamed_calls_in_a_model_are_numbered() -> None:
 
 
 def test_a_path_names_a_call() -> None:
-    model = '(defmodel net (x) (dotimes (i 2) (setq x (nn:linear x 10 :bias nil :name (path "h" i)))) x)\n'
+    model = (
+        "(defmodel net (x) (dotimes (i 2) (setq x (nn:linear x 10 :bias nil :name"
+        ' (path "h" i)))) x)\n'
+    )
     assert paths(model=model) == ["net/h/0/w", "net/h/1/w"]
 
 
@@ -47,7 +50,10 @@ def test_a_parameter_of_the_objective_is_at_the_root() -> None:
 
 
 def test_a_shared_parameter_of_another_shape_is_told() -> None:
-    objective = "(defun objective (&key image) (+ (mean (net image)) (mean (net (slice image :axis 1 :end 8)))))\n"
+    objective = (
+        "(defun objective (&key image) (+ (mean (net image)) (mean (net (slice"
+        " image :axis 1 :end 8)))))\n"
+    )
     assert only(whole(objective=objective)).code == "E-PARAM-DUPLICATE"
 
 
