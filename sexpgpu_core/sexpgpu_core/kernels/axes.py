@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .build import LITERALS, Build, Unfit, Walk
+from .frames import shortened
 from .kernel import Access, Expr, Kernel, KernelCall, Operand, Store
 
 WIDE = 64
 """An inner axis of an elementwise kernel has at least so many elements, if it can."""
-LONG = 4096
-"""A longer one is cut, so that there are rows to share."""
 TILED = 8
 """Least rows and quarter of the columns that a turned operand must have to be walked in tiles."""
 
@@ -115,12 +114,10 @@ class Shaped:
         return self._shortened(inner, rest)
 
     def _shortened(self, inner: Axis, rest: list[Axis]) -> tuple[Axis, list[Axis]]:
-        if inner.size <= LONG or self.build.indices:
+        size = shortened(inner.size)
+        if size == inner.size:
             return inner, rest
-        for size in range(1024, 63, -1):
-            if inner.size % size == 0 and size % 16 == 0:
-                return Axis(1, size), [Axis(size, inner.high), *rest]
-        return inner, rest
+        return Axis(1, size), [Axis(size, inner.high), *rest]
 
     def _tile(self) -> None:
         """Where j goes across the rows of an operand: a few columns at a time, row after row, so

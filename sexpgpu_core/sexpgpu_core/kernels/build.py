@@ -236,7 +236,8 @@ class Build:
         x, index = node.operands
         copy = self.instead.get((x.node.id, x.result, None))
         view = copy[0] if copy is not None else self.place(x)
-        assert view is not None, node
+        if view is None:
+            raise Unfit(x)
         axis, mine = node.get("axis"), self.owner.get(node.id, node.id)
         below = operand_frame(node, 1, frame)
         assert below is not None

@@ -18,6 +18,7 @@ from .frames import (
     operand_frame,
     runs,
     same,
+    shortened,
     size_of,
 )
 from .prepare import LEAVES, REDUCTIONS
@@ -336,7 +337,9 @@ class Clusters:
                 break
             size = top
         whole = len(runs(intervals(shape, frame))) == 1 and high == size_of(shape)
-        return size if whole else high
+        if not whole:
+            return high
+        return shortened(size) if sum(n > 1 for n in shape) == 1 else size
 
     def _inner_fits(
         self, cluster: Cluster, inner: int, fold: tuple[tuple[int, int], ...] | None

@@ -158,6 +158,19 @@ def size_of(shape: Shape) -> int:
     return size
 
 
+LONG = 4096
+"""A longer inner axis is cut where it can be, so that there are rows to share."""
+
+
+def shortened(size: int) -> int:
+    """A divisor of a long inner axis that vectors fill, or the size itself."""
+    if size > LONG:
+        for part in range(1024, 63, -16):
+            if size % part == 0:
+                return part
+    return size
+
+
 def same(a: Frame, b: Frame) -> bool:
     return all(x == y or UNKNOWN in (x, y) for x, y in zip(a, b))
 

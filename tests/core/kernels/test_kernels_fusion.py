@@ -214,6 +214,18 @@ def test_turned_operands_are_read_in_tiles_and_nothing_is_lost_at_their_edges() 
     check(graph_of(make))
 
 
+def test_long_vectors_are_cut_into_rows_that_threads_can_share() -> None:
+    def make(b: Builder) -> None:
+        (x,) = inputs_of(b, x=(64_000,))
+        b.graph.results["y"] = b("tanh", x)
+        b.graph.results["norm"] = total(b, b("square", x))
+        place = b("iota", dtype="f32", shape=(64_000,), axis=0)
+        b.graph.results["z"] = b("multiply", x, place)
+
+    made = check(graph_of(make), bound=1e-5)
+    assert max(c.kernel.inner for c in kernels(made)) <= 1024
+
+
 def test_tensors_without_elements_make_no_calls() -> None:
     def make(b: Builder) -> None:
         (x,) = inputs_of(b, x=(0, 5))
