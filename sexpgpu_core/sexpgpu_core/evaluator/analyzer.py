@@ -98,7 +98,9 @@ class Analyzer:
         self.depth += 1
         if self.depth > self.m.limits.depth:
             self.depth = 0
-            raise problem("E-LIMIT-DEPTH", "forms are nested too deep, or a macro expands into itself")
+            raise problem(
+                "E-LIMIT-DEPTH", "forms are nested too deep, or a macro expands into itself"
+            )
         node = self._analyzed(form, scope, tail)
         self.depth -= 1
         return node

@@ -83,6 +83,7 @@ class Loading:
         for form in reader.forms():
             forms.append(form)
             if head_name(form) in HEADS and form.car.home == "":
+                reader.forget_names()
                 try:
                     self._head(form)
                 except Problem as error:

@@ -146,6 +146,8 @@ def unfinished(reader: Reader) -> int:
         line=line,
         likely_line=likely,
     )
+    if again >= 0:
+        reader.forget_from(again)
     reader.report(error, opener, opener + 1)
     return again
 

@@ -41,14 +41,14 @@ class Reader:
 
     def __init__(self, source: Source, names: Names) -> None:
         self.source = source
-        self.text = source.text.rstrip()
+        self.text = _without_trailing_space(source.text)
         self.names = names
         self.diagnostics: list[Diagnostic] = []
         self.comments: list[Span] = []
         self.stack: list[Frame] = []
         self.suppress = 0  # inside what #+ leaves out
         self.end = 0  # after the last form read
-        self._atoms: dict[str, Value] = {".": DOT}
+        self._atoms: dict[str, Value] = {".": DOT}  # what each text read as
         self._column: tuple[int, int] | None = None
 
     def span(self, start: int, end: int) -> Span:
@@ -58,6 +58,16 @@ class Reader:
         """Note a mistake; nothing is noted inside what #+ leaves out."""
         if not self.suppress:
             self.diagnostics.append(problem.locate(self.span(start, end)).diagnostic)
+
+    def forget_names(self) -> None:
+        """Names may mean other symbols from here on: something was imported."""
+        self._atoms.clear()
+        self._atoms["."] = DOT
+
+    def forget_from(self, at: int) -> None:
+        """What was noted from there on will be noted again."""
+        self.diagnostics = [d for d in self.diagnostics if d.span is None or d.span.start < at]
+        self.comments = [comment for comment in self.comments if comment.start < at]
 
     def forms(self) -> Iterator[Value]:
         """Top-level forms in order; `diagnostics` is complete once they are exhausted."""
@@ -232,6 +242,12 @@ class Reader:
             out.append(text[at])
             at += 1
         return String(out)
+
+
+def _without_trailing_space(text: str) -> str:
+    """The text up to its last token; the character `#\\ ` keeps its space."""
+    end = len(text.rstrip())
+    return text[: end + 1] if text[:end].endswith("\\") else text[:end]
 
 
 def read_all(source: Source, names: Names) -> tuple[list[Value], list[Diagnostic]]:

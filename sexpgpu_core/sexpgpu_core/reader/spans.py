@@ -9,7 +9,6 @@ from ..evaluator.values import Cons, Value
 from ..spans import Span
 from .tokens import TOKEN
 
-
 CHAIN = 12
 """Most macro calls that a place remembers."""
 
