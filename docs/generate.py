@@ -1,19 +1,34 @@
-"""The parts of the pages that are made from data: codes, hooks, flags. `--check` only compares."""
+"""The parts of the pages that are made from data: codes, hooks, flags, words of the language.
+
+`--check` only compares.
+"""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.resources import files
 from inspect import getdoc
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
 
 import click
 
 from sexpgpu_cli.program import GROUPS, Program
 from sexpgpu_core import config, hookspecs, plugins
+from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import catalogue
+from sexpgpu_core.evaluator.definitions import BUILTINS
+from sexpgpu_core.evaluator.values import Cons, String, list_items
+from sexpgpu_core.reader import read_all
 from sexpgpu_core.registry import BUILTIN, HOOKS, merge
+from sexpgpu_core.spans import Source
+from sexpgpu_core.staging import builtins as tensor_builtins
+from sexpgpu_core.staging.context import NAMES, PLACES, STEP_SCALARS
+from sexpgpu_core.staging.lisp_text import DataNames
 
 DOCS = Path(__file__).parent
 
@@ -87,10 +102,107 @@ def _flags(program: Program, root: click.Context, verb: str) -> set[str]:
     return {o for p in command.params for o in p.opts if o.startswith("--")}
 
 
+def tensors() -> str:
+    """Tensor builtins with their lambda lists, a table a family."""
+    lines: list[str] = []
+    for family in iter_modules(tensor_builtins.__path__):
+        module = import_module(f"{tensor_builtins.__name__}.{family.name}")
+        of = [f for n, f in BUILTINS.items() if n[0] != "%" and _home(f.call) == module.__name__]
+        rows = [_row(f.name, f.lambda_list, f.doc) for f in of]
+        if rows:
+            lines += [f"## {family.name.capitalize()}", "", *WORDS, *rows, ""]
+    return "\n".join(lines).rstrip()
+
+
+WORDS = ("| call | what it is |", "| --- | --- |")
+
+
+def _home(call: Any) -> str:
+    """The module of a builtin's implementation, which a wrapper may hold."""
+    for cell in getattr(call, "__closure__", None) or ():
+        if callable(cell.cell_contents) and cell.cell_contents.__module__.startswith(
+            tensor_builtins.__name__
+        ):
+            return str(cell.cell_contents.__module__)
+    return str(getattr(call, "__module__", ""))
+
+
+def _row(name: str, lambda_list: str, doc: str) -> str:
+    call = f"({name} {lambda_list[1:]}".replace(" )", ")")
+    words = re.sub(r" \((?:R\d+|45[\d.]+)\)", "", " ".join(doc.split()))  # pages of the design
+    words = words.removesuffix(".").replace("|", "\\|")
+    example = words.rfind(f"({name}")
+    if example > 0:  # the docstring of a tensor builtin ends in an example
+        words, shown = words[:example].rstrip(" ."), words[example:]
+        words = words if shown == call else f"{words}: `{shown}`"
+    return f"| `{call}` | {words} |"
+
+
+def module_words(package: str, path: str, prefix: str) -> Callable[[], str]:
+    """What a Lisp module provides, under its comments of three semicolons."""
+
+    def write() -> str:
+        text = (files(package) / path).read_text(encoding="utf-8")
+        provided = set(_provide(text).split())
+        lines: list[str] = []
+        for part in re.split(r"^;;; ", text, flags=re.M)[1:]:
+            title, _, body = part.partition("\n")
+            rows = [_row(f"{prefix}:{n}", *r) for n, *r in _definitions(body) if n in provided]
+            if rows:
+                lines += [f"## {title.partition('.')[0]}", "", *WORDS, *rows, ""]
+        return "\n".join(lines).rstrip()
+
+    return write
+
+
+def _provide(text: str) -> str:
+    found = re.search(r"\(provide ([^()]*)\)", text)
+    assert found is not None
+    return found[1]
+
+
+DEFINING = ("DEFMODEL", "DEFUN", "DEFOPTIMIZER", "DEFSCHEDULE")
+
+
+def _definitions(text: str) -> Iterator[tuple[str, str, str]]:
+    """Name, lambda list and docstring of each definition of a text."""
+    forms, _ = read_all(Source("-", text), DataNames())
+    for form in forms:
+        parts = list_items(form) if isinstance(form, Cons) else []
+        if len(parts) > 3 and parts[0].name in DEFINING:
+            doc = parts[3].text() if isinstance(parts[3], String) else ""
+            span = parts[2].span if isinstance(parts[2], Cons) else None
+            given = " ".join(text[span.start : span.end].split()) if span else "()"
+            yield parts[1].name.lower(), given, doc
+
+
+def sources() -> str:
+    """Kinds of sources with their options."""
+    lines = ["| source | kind | what it is | options |", "| --- | --- | --- | --- |"]
+    for kind in SOURCES:
+        options = " ".join(f"`:{o.name}`" for o in kind.options if o.name != "*")
+        lines.append(f"| `{kind.kind}` | {kind.shape} | {kind.doc} | {options} |")
+    return "\n".join(lines)
+
+
+def context() -> str:
+    """The keys of `ctx` and where each is known."""
+    lines = ["| key | kind | known in |", "| --- | --- | --- |"]
+    for key, places in PLACES.items():
+        kind = "step scalar" if key in STEP_SCALARS else "number or text"
+        lines.append(f"| `:{key}` | {kind} | {', '.join(NAMES[p] for p in places)} |")
+    return "\n".join(lines)
+
+
 PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "errors.md": {"codes": codes},
     "plugins.md": {"hooks": hooks},
     "cli.md": {"verbs": verbs},
+    "tensors.md": {"words": tensors},
+    "nn.md": {"words": module_words("sexpgpu_nn", "lisp/nn.lisp", "nn")},
+    "optim.md": {"words": module_words("sexpgpu_optim", "lisp/optim.lisp", "optim")},
+    "data.md": {"sources": sources},
+    "objective.md": {"context": context},
 }
 """Page -> part -> what writes it, between `<!-- PART -->` and `<!-- end -->`."""
 
