@@ -22,78 +22,20 @@ from .frames import (
     size_of,
 )
 from .prepare import LEAVES, REDUCTIONS
+from .units import Units
 from .views import MOVES, SHIFTING, dense_strides
 
 LIMIT = 250
 """Most nodes of a cluster."""
 
 
-class Clusters:
-    """The partition being made. Units are clusters and calls; masks are sets of units."""
+class Clusters(Units):
+    """The partition being made."""
 
     def __init__(self) -> None:
-        self.units: list[Cluster | Node] = []
-        self.ancestors: list[int] = []
-        self.before: list[int] = []  # direct predecessors
-        self.followed: list[bool] = []
-        self.same: list[int] = []  # the unit that a merged one became part of
-        self.maker: dict[Key, int] = {}  # mask of the units that make a value
+        super().__init__()
         self.readers: dict[Key, list[Cluster]] = {}
         self.scalars: Cluster | None = None
-
-    # Units and their order
-    def _unit(self, what: Cluster | Node) -> int:
-        self.units.append(what)
-        self.ancestors.append(0)
-        self.before.append(0)
-        self.followed.append(False)
-        self.same.append(len(self.same))
-        return len(self.units) - 1
-
-    def needs(self, value: Value) -> int:
-        """Mask of the units that make a value."""
-        source = base(value)
-        return self.maker.get((source.node.id, source.result), 0)
-
-    def members(self, mask: int) -> list[int]:
-        """Units of a mask, merged ones as what they became."""
-        if not mask:
-            return []
-        found: list[int] = []
-        while mask:
-            low = mask & -mask
-            unit = low.bit_length() - 1
-            while self.same[unit] != unit:
-                unit = self.same[unit]
-            if unit not in found:
-                found.append(unit)
-            mask ^= low
-        return found
-
-    def after(self, unit: int, mask: int) -> None:
-        """Note that a unit comes after those of a mask."""
-        units = self.members(mask)
-        new = 0
-        for x in units:
-            if x != unit:
-                self.before[unit] |= 1 << x
-                self.followed[x] = True
-                new |= 1 << x | self.ancestors[x]
-        if new & ~self.ancestors[unit]:
-            self.ancestors[unit] |= new
-            if self.followed[unit]:
-                self._spread(unit)
-
-    def _spread(self, unit: int) -> None:
-        bit, above = 1 << unit, self.ancestors[unit]
-        for x, mask in enumerate(self.ancestors):
-            if mask & bit:
-                self.ancestors[x] = mask | above
-
-    def cycles(self, cluster: Cluster, mask: int) -> bool:
-        """Whether a node that needs a mask of outside units may not join."""
-        bit = 1 << cluster.id
-        return any(x == cluster.id or self.ancestors[x] & bit for x in self.members(mask))
 
     # Nodes
     def call(self, node: Node, inputs: tuple[Value, ...]) -> int:
@@ -390,11 +332,6 @@ class Clusters:
             return False
         self._absorb(cluster, other, inner, fold)
         return True
-
-    def _between(self, first: int, last: int) -> bool:
-        """Whether a third unit stands on a way from one unit to another."""
-        bit = 1 << first
-        return any(x != first and self.ancestors[x] & bit for x in self.members(self.before[last]))
 
     def _absorb(
         self,
