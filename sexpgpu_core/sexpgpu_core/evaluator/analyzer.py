@@ -6,7 +6,6 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, problem
@@ -19,10 +18,10 @@ from .closures import LambdaNode
 from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, items_of, parse_body
 from .definitions import BODY_MACROS, core_symbol
+from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, endless
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .macro_functions import MacroFunction, macro_failed
 from .mistakes import HABITS, call_mistake, no_function_form, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
@@ -34,29 +33,20 @@ from .scope import (
     SymbolMacro,
     Tail,
     Variable,
-    global_scope,
 )
 from .single_valued import SINGLE_VALUED
 from .unused_variables import unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
-Handler = Callable[["Analyzer", Cons, Scope, Tail | None], Node]
-
-SPECIAL_FORMS: dict[str, Handler] = {}
-"""Analyzers of special forms and definitions, by upper-case name."""
-
-MOST_EXPANSIONS = 1_000
-"""Expansions of one form, each into another macro call."""
-
 LAMBDA = core_symbol("LAMBDA")
 PROGN = core_symbol("PROGN")
 
 
-class Analyzer:
+class Analyzer(Expander):
     """Analyzes the forms of one machine."""
 
     def __init__(self, machine: Machine) -> None:
-        self.m = machine
+        super().__init__(machine)
         self.errors: list[Diagnostic] = []
         self.depth = 0  # of the form being analyzed
         self.watching: list[list[Variable]] = []
@@ -141,46 +131,6 @@ class Analyzer:
         raising.at_form(error, form)
         self.errors.append(error.diagnostic)
         return Fail(error)
-
-    def expand(self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope) -> Value:
-        """One expansion; what it makes stands where the call stands."""
-        m = self.m
-        m.fuel -= 1
-        if m.fuel < 0:
-            m.add_fuel("macro expansion")
-        try:
-            result = expander(form, scope)
-        except raising.Poisoned:
-            raise
-        except Exception as error:
-            raise self._macro_failed(form, expander, error) from None
-        if result.__class__ is Cons and result.span is None:
-            name = repr(form.car) if isinstance(expander, MacroFunction) else None
-            place(result, made_span(name, form.span))
-        return result
-
-    def _macro_failed(self, form: Cons, expander: Any, error: Exception) -> Exception:
-        if isinstance(expander, MacroFunction):
-            return macro_failed(form, error)
-        if isinstance(error, Problem):
-            return error
-        if isinstance(error, TypeError) and "proper list" in str(error):
-            return problem("E-FORM-SHAPE", f"({form.car!r} ...) holds what is no proper list")
-        return raising.internal(error)
-
-    def expand_top(self, form: Value) -> Value:
-        """A top-level form expanded until it is no macro call."""
-        scope = global_scope()
-        for _ in range(MOST_EXPANSIONS):
-            if form.__class__ is not Cons or form.car.__class__ is not Symbol:
-                return form
-            if form.car.home == "" and form.car.name in SPECIAL_FORMS:
-                return form
-            expander = self.m.macro(form.car)
-            if expander is None:
-                return form
-            form = self.expand(form, expander, scope)
-        raise endless(form)
 
     # Calls
 
@@ -407,13 +357,6 @@ class Analyzer:
         for variable in variables:
             if not variable.used:
                 self.m.warn(unused(variable))
-
-
-def endless(form: Cons) -> Problem:
-    """A macro whose expansion is a call of it, again and again."""
-    return problem(
-        "E-FORM-MACRO", f"({form.car!r} ...) expands over {MOST_EXPANSIONS:,} times without end"
-    )
 
 
 def _most(function: Function) -> float:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import problem
-from .analyzer import SPECIAL_FORMS
 from .definitions import builtin
 from .designators import function_of
+from .expansion import SPECIAL_FORMS
 from .faults import wrong_type
 from .function_forms import is_setf_name
 from .machine import current

@@ -7,13 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import problem
-from .analyzer import LAMBDA, SPECIAL_FORMS, Analyzer
+from .analyzer import LAMBDA, Analyzer
 from .binders import analyze_parameters
 from .binding_nodes import Binding, Let
 from .calls import FunctionOf, Store
 from .closures import LambdaNode
 from .declarations import items_of, parse_body
 from .definitions import BUILTINS, NATIVE_MACROS, TENSOR_NAMES, core_symbol
+from .expansion import SPECIAL_FORMS
 from .lambda_lists import parse_lambda_list
 from .machine import Machine
 from .macro_functions import Destructure, macro_node, make_macro

@@ -122,7 +122,7 @@ def no_function_form(form: Cons) -> Problem:
 
 def function_names(m: Machine) -> Iterable[str]:
     """Names that can be called, as the user writes them."""
-    from .analyzer import SPECIAL_FORMS
+    from .expansion import SPECIAL_FORMS
 
     for symbol, cell in m.cells.items():
         if cell.function is not None and symbol.home != "":

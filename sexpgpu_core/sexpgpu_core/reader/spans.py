@@ -20,7 +20,7 @@ class MadeSpan(Span):
 
 
 def made_span(macro: str | None, call: Span | None) -> MadeSpan | None:
-    """What the conses carry that a macro call makes; a macro of the language (None) is not named."""
+    """What conses carry that a macro call makes; a macro of the language (None) is not named."""
     if call is None:
         return None
     made = MadeSpan(*call)

@@ -15,7 +15,8 @@ from sexpgpu_core.spans import Source
 
 
 def test_a_module_is_named_by_prefix_imported_and_evaluated_once() -> None:
-    texts = {"lib/nn": ModuleText("nn.lisp", "(provide twice)\n(print 1)\n(defun twice (x) (h x))\n(defun h (x) (* 2 x))")}  # fmt: skip
+    library = "(provide twice)\n(print 1)\n(defun twice (x) (h x))\n(defun h (x) (* 2 x))"
+    texts = {"lib/nn": ModuleText("nn.lisp", library)}
     evaluator = Evaluator(modules=texts)
     text = (
         '(require "lib/nn" :as n :import (twice))\n(require "lib/nn")\n'
@@ -26,7 +27,10 @@ def test_a_module_is_named_by_prefix_imported_and_evaluated_once() -> None:
 
 
 def test_files_are_required_relative_to_the_requiring_file() -> None:
-    files = {"a/b.lisp": '(provide f)(require "./c.lisp")(defun f () (c:g))', "a/c.lisp": "(provide g)(defun g () 7)"}  # fmt: skip
+    files = {
+        "a/b.lisp": '(provide f)(require "./c.lisp")(defun f () (c:g))',
+        "a/c.lisp": "(provide g)(defun g () 7)",
+    }
     evaluator = Evaluator(read_file=files.__getitem__)
     module = evaluator.load(Source("x/run.lisp", '(require "../a/b.lisp")'))
     assert evaluator.evaluate("(b:f)", module) == 7

@@ -1,0 +1,81 @@
+"""Macro expansion: one step, where it stands and how it fails; top-level forms to the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Problem, problem
+from ..reader import made_span, place
+from . import raising
+from .machine import Machine
+from .macro_functions import MacroFunction, macro_failed
+from .scope import Scope, global_scope
+from .values import Cons, Symbol, Value
+
+if TYPE_CHECKING:
+    from .analyzer import Analyzer
+    from .nodes import Node
+    from .scope import Tail
+
+    Handler = Callable[[Analyzer, Cons, Scope, Tail | None], Node]
+
+SPECIAL_FORMS: dict[str, Handler] = {}
+"""Analyzers of special forms and definitions, by upper-case name."""
+
+MOST_EXPANSIONS = 1_000
+"""Expansions of one form, each into another macro call."""
+
+
+class Expander:
+    """Expands the macro calls of one machine."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.m = machine
+
+    def expand(self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope) -> Value:
+        """One expansion; what it makes stands where the call stands."""
+        m = self.m
+        m.fuel -= 1
+        if m.fuel < 0:
+            m.add_fuel("macro expansion")
+        try:
+            result = expander(form, scope)
+        except raising.Poisoned:
+            raise
+        except Exception as error:
+            raise self._macro_failed(form, expander, error) from None
+        if result.__class__ is Cons and result.span is None:
+            name = repr(form.car) if isinstance(expander, MacroFunction) else None
+            place(result, made_span(name, form.span))
+        return result
+
+    def _macro_failed(self, form: Cons, expander: Any, error: Exception) -> Exception:
+        if isinstance(expander, MacroFunction):
+            return macro_failed(form, error)
+        if isinstance(error, Problem):
+            return error
+        if isinstance(error, TypeError) and "proper list" in str(error):
+            return problem("E-FORM-SHAPE", f"({form.car!r} ...) holds what is no proper list")
+        return raising.internal(error)
+
+    def expand_top(self, form: Value) -> Value:
+        """A top-level form expanded until it is no macro call."""
+        scope = global_scope()
+        for _ in range(MOST_EXPANSIONS):
+            if form.__class__ is not Cons or form.car.__class__ is not Symbol:
+                return form
+            if form.car.home == "" and form.car.name in SPECIAL_FORMS:
+                return form
+            expander = self.m.macro(form.car)
+            if expander is None:
+                return form
+            form = self.expand(form, expander, scope)
+        raise endless(form)
+
+
+def endless(form: Cons) -> Problem:
+    """A macro whose expansion is a call of it, again and again."""
+    return problem(
+        "E-FORM-MACRO", f"({form.car!r} ...) expands over {MOST_EXPANSIONS:,} times without end"
+    )
