@@ -267,7 +267,7 @@ def _finish_variant(
     knobs = tuple((knob, slot.form) for knob, slot in slots.items())
     collector.variants[name] = Variant(name, doc, base, knobs, d.span)
     collector.variant_values[name] = slots
-    return core_symbol(name.upper())
+    return T
 
 
 SWEEP_OPTIONS = ("grid", "zip", "random", "n", "where", "seeds", "over", "variant", "rank")
@@ -354,7 +354,7 @@ def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> 
             if len(values if isinstance(values, tuple) else list_items(values)) == 0:
                 raise problem("E-SWEEP-SHAPE", f"sweep {name}: {knob} has no values").locate(d.span)
     collector.sweeps[name] = Sweep(name, doc, options, d.span)
-    return core_symbol(name.upper())
+    return T
 
 
 __all__ = ["check_knob", "defknob", "defsweep", "defvariant", "variant_parts"]

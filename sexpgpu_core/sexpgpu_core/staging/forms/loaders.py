@@ -10,7 +10,6 @@ from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value
 from ...experiment.declarations import (
     LoaderDeclaration,
-    SourceDeclaration,
     StageDeclaration,
     Windows,
 )  # fmt: skip
@@ -27,8 +26,8 @@ from ..syntax import (
     option_name,
     tails,
     take_doc,
-    unknown_option,
 )  # fmt: skip
+from .sources import made_source, read_source
 
 CLAUSES = (
     "source", "fields", "windows", "whole", "split-by", "stage", "batch", "map", "counter",
@@ -39,8 +38,6 @@ STAGE_OPTIONS = (
 )  # fmt: skip
 WINDOW_OPTIONS = ("stride", "documents", "pack", "pad", "short", "shift")
 ORDERS = ("shuffled", "sequential", "streams", "random")
-EMBEDDED = {"none": ("examples",)}
-"""Kinds that are syntax of core and no rows of a plug-in, with their options."""
 
 
 @native_macro("defloader")
@@ -348,95 +345,3 @@ def _made_windows(slots: Mapping[str, Slot]) -> Windows:
         slots["short"].python() if "short" in slots else None,
         slots["shift"].flag() if "shift" in slots else False,
     )
-
-
-# Sources
-
-
-class ReadSource:
-    """(KIND FORM* option*) taken apart."""
-
-    __slots__ = ("arguments", "kind", "options", "span")
-
-    def __init__(
-        self, kind: str, arguments: list[Any], options: dict[str, Any], span: Span | None
-    ) -> None:
-        self.kind = kind
-        self.arguments = arguments
-        self.options = options
-        self.span = span
-
-
-def read_source(d: Declaration, tail: Cons) -> ReadSource:
-    """A source; E-SOURCE-UNKNOWN and E-OPTION name the nearest."""
-    form = tail.car
-    if form.__class__ is not Cons or form.car.__class__ is not Symbol:
-        raise d.refuse("a source is a list with its kind first", tail, hint='(text-files "a.txt")')
-    kind, span = form.car.name.lower(), form.span
-    if kind == "mixture":
-        rows = [_mixed(d, t) for t in tails(form.cdr)]
-        return ReadSource(kind, rows, {}, span)
-    entries = host().collector.sources
-    if kind in EMBEDDED:
-        known: list[str] | tuple[str, ...] = EMBEDDED[kind]
-    elif kind in entries:
-        known = [o.name for o in entries[kind].options]
-    else:
-        raise _unknown_kind(kind, form, entries)
-    arguments, at = [], form.cdr
-    while at.__class__ is Cons and not getattr(at.car, "keyword", False):
-        arguments.append(d.slot(at, f"an argument of {kind}"))
-        at = at.cdr
-    options: dict[str, Any] = {}
-    if "*" in known:  # any keyword: a field's name
-        known = [t.car.name.lower() for t in tails(at)[::2] if getattr(t.car, "keyword", False)]
-    for key, value in keyword_pairs(d, at, known, kind).items():
-        options[key] = _literal_or_slot(d, value, f":{key} of {kind}")
-    return ReadSource(kind, arguments, options, span)
-
-
-def _literal_or_slot(d: Declaration, tail: Cons, what: str) -> Any:
-    """An option of a source: a form, or a literal list whose head is no function."""
-    form = tail.car
-    if form.__class__ is Cons and form.car.__class__ is Cons:
-        return [_literal_or_slot(d, t, what) for t in tails(form)]
-    return d.slot(tail, what)
-
-
-def _mixed(d: Declaration, tail: Cons) -> tuple[str, Slot, ReadSource]:
-    parts = literal(d, tail, "a source of mixture")
-    if len(parts) != 3:
-        raise d.refuse("a source of mixture is (name weight source)", tail)
-    return d.name(parts[0]).name.lower(), d.slot(parts[1], "a weight"), read_source(d, parts[2])
-
-
-def _unknown_kind(kind: str, form: Cons, entries: Mapping[str, Any]) -> Problem:
-    known = [*entries, *EMBEDDED, "mixture"]
-    near = nearest(kind, known)
-    span = element_span(form)
-    edit = Edit(f"write {near}", (Change(span, near),)) if near and span is not None else None
-    hint = f"did you mean {near}?" if near else "kinds: " + " ".join(sorted(known))
-    return problem(
-        "E-SOURCE-UNKNOWN", f"no source kind {kind}", hint=hint, edit=edit, kind=kind
-    ).locate(span)
-
-
-def made_source(read: ReadSource) -> SourceDeclaration:
-    """The declaration, with the slots' values."""
-    if read.kind == "mixture":
-        rows = tuple((name, weight.number(), made_source(s)) for name, weight, s in read.arguments)
-        return SourceDeclaration(read.kind, rows, {}, read.span)
-    options = {key: _source_value(value) for key, value in read.options.items()}
-    arguments = tuple(_source_value(a) for a in read.arguments)
-    return SourceDeclaration(read.kind, arguments, options, read.span)
-
-
-def _source_value(value: Any) -> Any:
-    from ...evaluator.values import Function
-
-    if isinstance(value, Slot):
-        return value.value if isinstance(value.value, Function) else value.python()
-    return tuple(_source_value(v) for v in value)
-
-
-__all__ = ["LoaderReader", "made_source", "read_source", "unknown_option"]

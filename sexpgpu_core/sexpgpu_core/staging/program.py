@@ -1,0 +1,214 @@
+"""One program being traced: prepare, then objective or evaluate, and the results read off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..diagnostics import Diagnostic, diagnostic, nearest, problem
+from ..evaluator.evaluator import Evaluator
+from ..evaluator.values import Function, Value, first_value, keyword
+from ..experiment.declarations import Experiment
+from ..ir.graph import Value as Node
+from ..ir.operation import Operations
+from ..ir.types import FLOATS, Type
+from .builtins.batch import Named
+from .context import Context
+from .contract import field_names
+from .faults import describe
+from .host import host
+from .metrics import Cutter, Reported, check_names, report
+from .tensor import Tensor
+from .traced import Metric, Traced
+from .tracer import Tracer
+
+
+class Program:
+    """One program being traced."""
+
+    def __init__(
+        self, experiment: Experiment, evaluator: Evaluator, operations: Operations,
+        context: Context, loader: str, stage: str, fields: Mapping[str, Type], rows: int | None,
+    ) -> None:  # fmt: skip
+        self.experiment = experiment
+        self.evaluator = evaluator
+        self.t = Tracer(operations, context, rows)
+        self.loader = loader
+        self.stage = stage
+        self.fields = fields
+        self.used: dict[str, Type] = {}
+
+    def run(self, function: Function, part: str, blocks: int = 1) -> Traced:
+        """Calls prepare, then the function, and reads off the results."""
+        found: Traced = self.evaluator.call(
+            Function(part, lambda: self._run(function, part, blocks))
+        )
+        return found
+
+    def _run(self, function: Function, part: str, blocks: int) -> Traced:
+        at, t = host(), self.t
+        at.tracer = t
+        place = t.context.place
+        try:
+            t.part, t.context = "prepare", t.context._replace(place="P")
+            given = self._prepared()
+            t.part, t.context = part, t.context._replace(place=place)
+            value = first_value(function.call(*self._arguments(function, given)))
+            losses = _losses(t, value, function) if part == "objective" else {}
+            return self._traced(losses, part, blocks)
+        finally:
+            at.tracer = None
+
+    def _prepared(self) -> dict[str, Value]:
+        prepare = self.experiment.prepare
+        if prepare is None:
+            return _Fields(self)
+        value = first_value(prepare.call(*self._arguments(prepare, _Fields(self))))
+        if not isinstance(value, Named) or value.kind != "batch":
+            raise problem(
+                "E-CONTRACT",
+                f"prepare returns {describe(value)}, wants a batch",
+                hint="(batch :inputs x :targets y)",
+            ).locate(prepare.span)
+        return dict(value.items)
+
+    def _arguments(self, function: Function, given: Mapping[str, Value]) -> list[Value]:
+        """Keywords and tensors for the names that a function asks for; E-FIELD."""
+        asked = field_names(self.evaluator, function)
+        found: list[Value] = []
+        for name, needed in asked.names.items():
+            if name in given:
+                found += [keyword(name.upper()), given[name]]
+            elif needed:
+                raise _no_field(function, name, given)
+        if asked.rest:
+            for name in given:
+                if name not in asked.names:
+                    found += [keyword(name.upper()), given[name]]
+        return found
+
+    def field(self, name: str) -> Tensor:
+        """A raw field as an input of the graph."""
+        type = self.used[name] = self.fields[name]
+        return self.t.tensor(self.t.builder.input(name, "batch", type.dtype, type.shape))
+
+    def _traced(self, losses: dict[str, Node], part: str, blocks: int) -> Traced:
+        t = self.t
+        training = t.context.place == "O"
+        results: dict[str, Node] = dict(losses) if training else {}
+        cutter = Cutter(t)
+        if training:
+            _check_affine(self.evaluator, cutter, losses, blocks)
+        metrics = self._metrics(cutter, results, losses, training)
+        for path, node in t.proposals.items():
+            results[f"proposal:{path}"] = node
+        t.builder.graph.results = results
+        return Traced(
+            t.builder.graph,
+            self.loader,
+            self.stage,
+            t.rows or 1,
+            tuple(losses) if training else (),
+            tuple(metrics),
+            dict(t.parameters),
+            dict(t.states),
+            self.used,
+            dict(t.scalars),
+            tuple(t.sites),
+        )
+
+    def _metrics(
+        self, cutter: Cutter, results: dict[str, Node], losses: dict[str, Node], training: bool
+    ) -> list[Metric]:
+        t = self.t
+        check_names(t.metrics)
+        reported = list(t.metrics)
+        if not training and not reported:
+            reported = [
+                Reported("objective", node, "mean", None, None, None, "objective")
+                for node in losses.values()
+            ][:1]
+        batchwise: list[str] = []
+        found = [report(cutter, r, results, batchwise) for r in reported]
+        if not training:
+            for metric in found:
+                if metric.name in batchwise:
+                    self.evaluator.warn(_batchwise(metric))
+        return found
+
+
+class _Fields(dict[str, Value]):
+    """Raw fields by name, made inputs when they are taken."""
+
+    def __init__(self, trace: Program) -> None:
+        super().__init__(dict.fromkeys(trace.fields))
+        self.trace = trace
+
+    def __getitem__(self, name: str) -> Value:
+        return self.trace.field(name)
+
+
+def _batchwise(metric: Metric) -> Diagnostic:
+    return diagnostic(
+        "W-METRIC-BATCHWISE",
+        f'"{metric.name}" is no sum over examples: it is averaged over batches',
+        span=metric.span,
+        name=metric.name,
+    )
+
+
+def _no_field(function: Function, name: str, given: Mapping[str, Value]) -> Exception:
+    near = nearest(name, given)
+    hint = f"did you mean {near}? " if near else ""
+    return problem(
+        "E-FIELD",
+        f"{function.name} asks for {name}, which is not there",
+        hint=hint + "fields: " + " ".join(given),
+        field=name,
+        fields=list(given),
+    ).locate(function.span)
+
+
+def _losses(t: Tracer, value: Value, function: Function) -> dict[str, Node]:
+    """Result names to f32 or f64 scalars; E-OBJECTIVE-SCALAR."""
+    if isinstance(value, Named) and value.kind == "losses":
+        return {f"loss:{name}": _scalar(t, v, function, name) for name, v in value.items.items()}
+    return {"loss": _scalar(t, value, function, "")}
+
+
+def _scalar(t: Tracer, value: Value, function: Function, name: str) -> Node:
+    what = f"the loss :{name}" if name else "objective"
+    if not isinstance(value, Tensor) or value.shape != () or value.dtype not in FLOATS:
+        hint = "reduce it: (mean loss)" if isinstance(value, Tensor) and value.shape else None
+        raise problem(
+            "E-OBJECTIVE-SCALAR",
+            f"{what} is {describe(value)}, wants a floating scalar",
+            hint=hint,
+        ).locate(function.span)
+    node = t.node(value)
+    return t.builder("cast", node, dtype="f32") if node.dtype in ("bf16", "f16") else node
+
+
+def _check_affine(
+    evaluator: Evaluator, cutter: Cutter, losses: dict[str, Node], blocks: int
+) -> None:
+    """E-OBJECTIVE-NONLINEAR where blocks would change the loss; W-OBJECTIVE-SUM."""
+    for name, node in losses.items():
+        kind = cutter.cut(node).kind
+        origin = cutter.t.builder.graph.origin(node.node)
+        span = origin.span if origin else None
+        if kind == "unknown" and blocks > 1:
+            raise problem(
+                "E-OBJECTIVE-NONLINEAR",
+                f"{name} is no affine combination of batch means: {node.node.operation}",
+                hint="mean over the batch last; what is meant over a block: (per-block form)",
+                operation=node.node.operation,
+            ).locate(span)
+        if kind == "sum":
+            evaluator.warn(
+                diagnostic(
+                    "W-OBJECTIVE-SUM",
+                    f"{name} is a sum over the batch, so it grows with it",
+                    span=span,
+                    hint="take (mean x)",
+                )
+            )
