@@ -39,6 +39,7 @@ class Tracer:
         self.states: dict[str, State] = {}
         self.proposals: dict[str, Node] = {}
         self.scalars: dict[str, scalars.Tree] = {}
+        self.scalar_dtypes: dict[str, str] = {}
         self.sites: dict[str, None] = {}
         self.metrics: list[Any] = []  # metrics.Reported
         self.frozen = 0
@@ -72,9 +73,16 @@ class Tracer:
         return self.builder("table", dtype=value.dtype, shape=value.shape, values=value.values)
 
     def scalar(self, step_scalar: StepScalar, dtype: str) -> Node:
-        """A step scalar where it meets a tensor: an input, rounded once to the dtype."""
-        name = scalars.text(step_scalar.tree)
-        self.scalars[name] = step_scalar.tree
+        """A step scalar where it meets a tensor: an input, rounded once to the dtype.
+
+        A name has one dtype in a graph: for another the tree is a sum of itself alone.
+        """
+        tree = step_scalar.tree
+        name = scalars.text(tree)
+        while self.scalar_dtypes.setdefault(name, dtype) != dtype:
+            tree = ("+", tree)
+            name = scalars.text(tree)
+        self.scalars[name] = tree
         return self.builder.input(name, "scalar", dtype, ())
 
     # Scopes ------------------------------------------------------------------------------------

@@ -127,6 +127,15 @@ def test_a_step_scalar_enters_where_it_meets_a_tensor() -> None:
     assert (node.get("dtype"), node.get("shape")) == ("f32", ())
 
 
+def test_a_step_scalar_of_two_dtypes_has_two_names() -> None:
+    found = traced(body("(* (dropout x 0.5) (ctx :step))"))
+    assert list(found.scalars) == ["(ctx :step)", "(+ (ctx :step))"]
+    dtypes = {
+        n.get("name"): n.get("dtype") for n in found.graph.inputs() if n.get("kind") == "scalar"
+    }
+    assert dtypes == {"(ctx :step)": "i32", "(+ (ctx :step))": "f32"}
+
+
 def test_if_on_a_step_scalar_is_refused() -> None:
     assert only(body("(if (> (ctx :step) 10) x (- x))")).code == "E-STAGE-TENSOR"
 
