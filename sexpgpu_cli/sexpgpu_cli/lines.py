@@ -63,7 +63,13 @@ def describe(event: Event, steps: int | None) -> str | None:
 
 def metrics(values: Mapping[str, Any]) -> str:
     """`train/loss 2.3101  train/accuracy 0.3120`."""
-    return "  ".join(f"{name} {units.metric(value)}" for name, value in values.items())
+    return "  ".join(f"{name} {units.metric(value)}" for name, value in told(values).items())
+
+
+def told(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Without an objective that is one of the other metrics: it says nothing more."""
+    rest = [value for name, value in values.items() if not name.endswith("/objective")]
+    return {n: v for n, v in values.items() if not (n.endswith("/objective") and v in rest)}
 
 
 def _open(event: Event, steps: int | None) -> str:
@@ -76,8 +82,8 @@ def _resume(event: Event, steps: int | None) -> str:
 
 def _compile(event: Event, steps: int | None) -> str:
     cached = f", {event['cached']} from the cache" if event.get("cached") else ""
-    made = f"{event.get('kernels', 0)} kernels{cached}"
-    return f"compiled {event['graph']} in {units.duration(event['duration_s'])}: {made}"
+    made = f": {event['kernels']} kernels{cached}" if event.get("kernels") else ""
+    return f"compiled {event['graph']} in {units.duration(event['duration_s'])}{made}"
 
 
 def _step(event: Event, steps: int | None) -> str:

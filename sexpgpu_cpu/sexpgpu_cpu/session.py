@@ -51,7 +51,9 @@ class CpuSession:
         drafts = {n: Draft(p, self._persistent, self._transient) for n, p in plans.items()}
         works = [w for d in drafts.values() for w in d.works]
         needed = [u for w in works for u in (w.unit, *(link[1] for link in w.links))]
-        self.code = load([driver_unit(), *needed], cache or ObjectCache())
+        cache = cache or ObjectCache()
+        self.code = load([driver_unit(), *needed], cache)
+        self.kernels = {n: _counts(d, warm=cache.misses == 0) for n, d in drafts.items()}
         entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}
         self.pool = Pool(threads, entry)
         poison = self._transient if os.environ.get("SEXPGPU_CHECK") == "1" else None
@@ -86,3 +88,12 @@ class CpuSession:
     def close(self) -> None:
         """Stop the threads. Idempotent."""
         self.pool.close()
+
+
+def _counts(draft: Draft, *, warm: bool) -> dict[str, int]:
+    """What a `compile` event tells of a program: distinct pieces of code, and how many were kept.
+
+    The cache holds the set of a run as one file, so it is all or, as far as is known here, none.
+    """
+    made = len({work.unit.key for work in draft.works})
+    return {"kernels": made, "cached": made if warm else 0}

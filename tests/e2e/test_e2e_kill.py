@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,12 @@ def slowed(folder: Folder) -> Folder:
 def test_killed_at_three_random_steps_it_ends_bit_for_bit_the_same(slowed: Folder) -> None:
     whole = slowed("run", "x.lisp", "--name", "whole", "-q")
     assert whole.exit == 0, whole.err
-    wanted = slowed.run("whole")
-    killed = slowed.run("killed")
+    wanted = slowed.made("whole")
+    killed = slowed.made("killed")
     resume: tuple[str, ...] = ()
     for step in sorted(random.sample(range(25, STEPS - 10), 3)):
         process = slowed.start("run", "x.lisp", "--name", "killed", "-q", *resume)
-        wait(lambda: reached(killed, step))
+        wait(partial(reached, killed, step))
         process.kill()
         process.communicate()
         assert process.returncode == -signal.SIGKILL, f"it ended before step {step}"
@@ -61,27 +62,27 @@ def test_a_signal_ends_the_run_after_its_step_with_a_checkpoint(
     slowed: Folder, number: signal.Signals, code: int, state: str
 ) -> None:
     process = slowed.start("run", "x.lisp", "--name", "it", "--json")
-    wait(lambda: reached(slowed.run("it"), 30))
+    wait(lambda: reached(slowed.made("it"), 30))
     process.send_signal(number)
     process.communicate()
-    told = status(slowed.run("it"))
+    told = status(slowed.made("it"))
     assert process.returncode == code
     assert (told["state"], told["exit"]) == (state, code)
     assert told["checkpoint"]["step"] == told["step"] < STEPS
     gone_on = slowed("run", "x.lisp", "--name", "it", "--resume", "latest", "--json")
     assert gone_on.exit == 0, gone_on.err
     assert gone_on.document["step"] == STEPS
-    resumed = [e for e in events(slowed.run("it")) if e["event"] == "resume"]
+    resumed = [e for e in events(slowed.made("it")) if e["event"] == "resume"]
     assert [e["step"] for e in resumed] == [told["step"]]
     slowed("run", "x.lisp", "--name", "whole", "-q")
-    assert saved(slowed.run("it")) == saved(slowed.run("whole"))
+    assert saved(slowed.made("it")) == saved(slowed.made("whole"))
 
 
 def test_a_signal_while_it_compiles_leaves_no_checkpoint(folder: Folder) -> None:
     folder.write("x.lisp", FILE)
     process = folder.start("run", "x.lisp", "--name", "it", "-q")
-    wait(lambda: (folder.run("it") / "run.lock").exists())
+    wait(lambda: (folder.made("it") / "run.lock").exists())
     process.send_signal(signal.SIGTERM)
     process.communicate()
     assert process.returncode == 75
-    assert status(folder.run("it"))["state"] == "preempted"
+    assert status(folder.made("it"))["state"] == "preempted"

@@ -15,6 +15,7 @@ from .. import curve, units
 from ..answer import Answer
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
+from ..lines import told
 
 
 @verb("run", select=True)
@@ -97,20 +98,22 @@ def text(status: dict[str, Any], folder: str, again: str) -> str:
         + (f" of {steps:,}" if steps else "")
         + f" after {units.duration(status['elapsed'])}"
     ]
-    for name, at in list(status["metrics"].items())[:4]:
-        lines.append(f"  {name:<14} {units.metric(at['value'])} at step {at['step']:,}")
-    for name, at in list(status["best"].items())[:2]:
-        lines.append(f"  {'best ' + name:<14} {units.metric(at['value'])} at step {at['step']:,}")
+    rows = [(name, _at(at)) for name, at in list(told(status["metrics"]).items())[:4]]
+    rows += [(f"best {name}", _at(at)) for name, at in list(status["best"].items())[:2]]
     for target in status["targets"][:2]:
         met = "met" if target["met"] else "not met"
-        goal = f"{target['metric']} {target['goal']} {target['threshold']}"
-        lines.append(f"  {'target':<14} {goal}: {met}")
+        rows.append(("target", f"{target['metric']} {target['goal']} {target['threshold']}: {met}"))
     saved = status.get("checkpoint")
     if saved:
-        lines.append(f"  {'checkpoint':<14} step {saved['step']:,}")
+        rows.append(("checkpoint", f"step {saved['step']:,}"))
     if status.get("error"):
-        lines.append(f"  {status['error']['code']}: {status['error']['message']}")
-    lines.append(f"  {'folder':<14} {folder}")
+        rows.append((status["error"]["code"], status["error"]["message"]))
+    rows.append(("folder", folder))
     if status["state"] in ("stopped", "preempted", "failed") and saved:
-        lines.append(f"  {'go on with':<14} {again}")
-    return "\n".join(lines)
+        rows.append(("go on with", again))
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([*lines, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def _at(at: dict[str, Any]) -> str:
+    return f"{units.metric(at['value'])} at step {at['step']:,}"

@@ -7,7 +7,7 @@ loop needs to know beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Graph, Operations
 from ..ir.hash import graph_hash
+from ..ir.text import write
 from ..plan.make import layout_persistent
 from ..plan.plan import Persistent
 from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
@@ -183,11 +184,28 @@ def _job(
         experiment_id=identity,
         evaluation_ids=evaluations,
         steps=steps,
+        graphs=_Texts({unit.name: unit.graph for unit in units.values()}),
         summary=summarize(
             experiment, stages, units, persistent, identity, training, evaluations, steps,
             sum(f.flops for f in stage_facts.values()),
         ),
     )  # fmt: skip
+
+
+class _Texts(Mapping[str, str]):
+    """Graphs as texts, written when they are read: a check reads none."""
+
+    def __init__(self, graphs: Mapping[str, Graph]) -> None:
+        self._graphs = graphs
+
+    def __getitem__(self, name: str) -> str:
+        return write(self._graphs[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._graphs)
+
+    def __len__(self) -> int:
+        return len(self._graphs)
 
 
 def _stage_facts(

@@ -37,8 +37,7 @@ def lowered(plan: Plan, graph: Graph) -> str:
         commit = " commit" if number >= plan.commit else ""
         parts.append(f"// {number}{commit}: {_origins(call.nodes, graph)}")
         if isinstance(call, KernelCall):
-            operands = {i: names[s] for i, s in enumerate(call.operands)}
-            parts.append(dump_call(call, operands).rstrip("\n"))
+            parts.append(dump_call(call, names).rstrip("\n"))
         else:
             given = ", ".join(f"{names[v.storage]}{list(v.shape)}" for v in call.inputs)
             made = ", ".join(f"{names[v.storage]}{list(v.shape)}" for v in call.outputs)

@@ -125,11 +125,15 @@ def reopen(
 
 def _exists(earlier: runs.Run) -> Diagnostic:
     metrics = (earlier.status or {}).get("metrics", {})
-    told = ", ".join(f"{name} {at['value']}" for name, at in list(metrics.items())[:3])
+    told = ", ".join(f"{name} {_short(at['value'])}" for name, at in list(metrics.items())[:3])
     message = f"{earlier.path.name} is this experiment and has finished" + (
         f": {told}" if told else ""
     )
     return diagnostic("W-RUN-EXISTS", message, run=earlier.path.name)
+
+
+def _short(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:.4f}"
 
 
 def _opened(
