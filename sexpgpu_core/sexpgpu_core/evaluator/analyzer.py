@@ -49,6 +49,7 @@ class Analyzer(Expander):
         super().__init__(machine)
         self.errors: list[Diagnostic] = []
         self.depth = 0  # of the form being analyzed
+        self.loading = False  # a file, whose forms are compiled and loaded at once
         self.watching: list[list[Variable]] = []
         self.calls: list[tuple[Cell, int, Cons]] = []  # of user functions, checked after loading
         self.references: list[GlobalRef] = []

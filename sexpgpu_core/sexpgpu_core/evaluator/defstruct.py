@@ -67,6 +67,7 @@ def _all_slots(d: Definition) -> list[SlotSpec]:
 
 
 _SPECS: dict[Symbol, list[SlotSpec]] = {}
+_ACCESSORS: dict[Symbol, set[Symbol]] = {}
 _LAYOUTS: dict[Symbol, list[Any]] = {}
 
 
@@ -185,12 +186,13 @@ def _element(part: Any, values: dict[str, Value]) -> Value:
 def _define_accessors(
     m: Machine, d: Definition, slots: list[SlotSpec], kind: StructureType | None, layout: list[Any]
 ) -> None:
-    inherited = len(slots) - len(d.slots)
+    inherited = _ACCESSORS.get(d.include, set()) if d.include is not None else set()
+    own = _ACCESSORS[d.name] = set(inherited)
     for index, spec in enumerate(slots):
         name = _intern(d, d.prefix + spec.name.name)
-        cell = m.cells.get(name)
-        if index < inherited and cell is not None and cell.function is not None:
+        if name in inherited:
             continue
+        own.add(name)
         if name.home == "":
             raise problem("E-REDEFINE", f"defstruct: the accessor {name!r} is a standard name")
         if kind is not None:

@@ -218,7 +218,9 @@ def symbol_value(name: Any) -> Value:
     """The dynamic value of a symbol."""
     symbol = _symbol("symbol-value", name)
     if symbol.value is UNBOUND:
-        raise unbound_variable(current(), symbol)
+        error = unbound_variable(current(), symbol)
+        error.cell = symbol  # type: ignore[attr-defined]
+        raise error
     return symbol.value
 
 

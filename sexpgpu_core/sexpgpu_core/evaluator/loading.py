@@ -19,7 +19,7 @@ from .function_forms import is_setf_name
 from .mistakes import no_function_named, unbound_variable
 from .modules import Module
 from .prescan import definitions
-from .requiring import head_name, provide
+from .requiring import head_name, parse_require, provide
 from .scope import FunctionScope, Scope
 from .values import NIL, UNBOUND, Cons, Symbol, Value
 
@@ -45,6 +45,7 @@ class Loading:
         evaluator = self.evaluator
         before, analyzer = evaluator.module, evaluator.analyzer
         evaluator.module, evaluator.analyzer = self.module, Analyzer(evaluator)
+        evaluator.analyzer.loading = True
         try:
             self._prescan()
             forms = self._read()
@@ -54,6 +55,7 @@ class Loading:
             if not self.stopped:
                 self._check_references()
                 self._check_exports(forms)
+                self._warn_unused_modules(forms)
         finally:
             evaluator.module, evaluator.analyzer = before, analyzer
         if self.errors:
@@ -246,6 +248,24 @@ class Loading:
                 if not evaluator.is_defined(symbol) and symbol.name not in self.module.defined:
                     self._note(self._not_provided(symbol, rest))
                 rest = rest.cdr
+
+    def _warn_unused_modules(self, forms: list[Value]) -> None:
+        """W-UNUSED for a required module whose prefix is never written."""
+        for form in forms:
+            if head_name(form) != "require":
+                continue
+            wanted = parse_require(form)
+            if wanted.imports is None and wanted.prefix not in self.module.used:
+                self.evaluator.warn(
+                    diagnostic(
+                        "W-UNUSED",
+                        f"nothing of the module {wanted.name} is used",
+                        span=span_of(form),
+                        hint=f"delete it, or write {wanted.prefix.lower()}:NAME",
+                        kind="module",
+                        name=wanted.name,
+                    )
+                )
 
     def _not_provided(self, symbol: Symbol, at: Cons) -> Diagnostic:
         return diagnostic(

@@ -142,7 +142,9 @@ def undefined_function(cell: Cell) -> Exception:
 
     if cell.poisoned:
         return Poisoned(cell.name)
-    return no_function_named(current(), cell)
+    error = no_function_named(current(), cell)
+    error.cell = cell.name  # type: ignore[attr-defined]
+    return error
 
 
 def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any = ()) -> Problem:

@@ -21,7 +21,17 @@ class ModuleText(NamedTuple):
 class Module:
     """A scope of names. `symbols`: its own and those imported bare."""
 
-    __slots__ = ("defined", "exports", "home", "name", "path", "prefixes", "required", "symbols")
+    __slots__ = (
+        "defined",
+        "exports",
+        "home",
+        "name",
+        "path",
+        "prefixes",
+        "required",
+        "symbols",
+        "used",
+    )
 
     def __init__(self, name: str, path: str = "-") -> None:
         self.name = name
@@ -32,6 +42,7 @@ class Module:
         self.prefixes: dict[str, Module] = {}
         self.defined: set[str] = set()  # names that its text defines at top level
         self.required: list[Module] = []
+        self.used: set[str] = set()  # prefixes that were written
 
     def intern(self, name: str) -> Symbol:
         """The symbol of an upper-case name: what this module made or imported, core's, or a new
@@ -54,6 +65,7 @@ class Module:
 
     def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
         """`prefix:name`: an exported name of a required module."""
+        self.used.add(prefix)
         module = self.prefixes.get(prefix)
         if module is None and prefix in STANDARD_PREFIXES and name in CORE_SYMBOLS:
             return CORE_SYMBOLS[name]

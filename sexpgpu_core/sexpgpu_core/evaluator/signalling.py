@@ -54,7 +54,8 @@ def condition_of(error: Problem) -> Condition:
         _set(condition, "datum", getattr(error, "datum", NIL))
         _set(condition, "expected-type", _type_spec(getattr(error, "expected", "t")))
     if "name" in d.facts and kind in ("unbound-variable", "undefined-function"):
-        _set(condition, "name", _symbol(str(d.facts["name"])))
+        name = getattr(error, "cell", None)
+        _set(condition, "name", name if name is not None else _symbol(str(d.facts["name"])))
     return condition
 
 

@@ -28,6 +28,7 @@ from .scope import SPECIAL, Scope, SymbolMacro, Tail, Variable
 from .values import NIL, Cons, Symbol, Value, first_value
 
 SETF = core_symbol("SETF")
+LOADING = {"LOAD-TOPLEVEL", "LOAD", "COMPILE-TOPLEVEL", "COMPILE"}
 
 
 Handler = Callable[[Analyzer, Cons, Scope, "Tail | None"], Node]
@@ -282,7 +283,8 @@ def _progv(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
 @special_form("eval-when", "(eval-when (situation...) form...)", 1)
 def _eval_when(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     situations = {s.name for s in items_of(form.cdr.car, form) if s.__class__ is Symbol}
-    if situations & {"EXECUTE", "EVAL", "LOAD-TOPLEVEL"}:
+    wanted = {"EXECUTE", "EVAL"} | (LOADING if an.loading else set())
+    if situations & wanted:
         return an.forms(form.cdr.cdr, scope, tail)
     return Constant(NIL)
 

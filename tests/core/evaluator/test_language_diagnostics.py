@@ -201,3 +201,9 @@ def test_ignored_variables_and_those_of_macros_are_not_warned_of() -> None:
         "(defun g () (m))\n(dotimes (i 3) (print 1))\n"
     )
     assert golden(text) == []
+
+
+def test_a_required_module_that_nothing_uses_is_warned_of() -> None:
+    warning = only('(require "lib/nn")\n(print 1)')
+    assert (warning.code, warning.facts["kind"]) == ("W-UNUSED", "module")
+    assert golden('(require "lib/nn")\n(print (nn:linear 1 2))') == []
