@@ -3,8 +3,8 @@
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
-(defknob width 128  "Units of a hidden layer." :type (integer 1))
-(defknob rate  0.2  "Dropout."                 :type (float 0 (1)))
+(defknob width 256  "Units of a hidden layer." :type (integer 1))
+(defknob rate  0.4  "Dropout."                 :type (float 0 (1)))
 (defknob lr    1e-3 "Peak learning rate."      :type (float (0) 1))
 (defknob epochs 60  "Passes over the digits."  :type (integer 1))
 
@@ -12,7 +12,7 @@
 
 (defloader digits
   (source (digits))
-  (split-by (:stratify label))
+  (split-by :hash)
   (stage :train :split (0 0.8))
   (stage :val   :split (0.8 1) :batch 64)
   (batch 64))
