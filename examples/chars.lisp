@@ -59,7 +59,7 @@
 (defun objective (&key inputs targets)
   (metric "loss" (nn:cross-entropy (gpt inputs) targets)))
 
-(defeval val :loader (chars :val) :every 250)
+(defeval val :loader (chars :val) :every 250 :at (:end))
 (deftarget "val/loss" :below 1.91)
 
 (defun optimizer ()

@@ -28,7 +28,7 @@
     (metric "accuracy" (nn:accuracy logits label))
     (metric "loss" (nn:cross-entropy logits label))))
 
-(defeval val :loader (digits :val) :every 100)
+(defeval val :loader (digits :val) :every 100 :at (:end))
 (deftarget "val/accuracy" :above 0.97)
 
 (defun optimizer ()

@@ -36,7 +36,7 @@
     (metric "accuracy" (nn:accuracy logits label))
     (metric "loss" (nn:cross-entropy logits label))))
 
-(defeval val :loader (mnist :val) :every 170)
+(defeval val :loader (mnist :val) :every 170 :at (:end))
 (deftarget "val/accuracy" :above 0.97)
 
 (defun optimizer ()

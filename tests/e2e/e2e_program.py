@@ -196,7 +196,8 @@ def closed(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return part
     made = {key: closed(value) for key, value in part.items()}
-    if isinstance(part.get("properties"), Mapping) and part.get("type") == "object":
+    opens = "x-part" in part or "allOf" in part or "properties" not in part
+    if not opens and part.get("type") == "object":
         made.setdefault("additionalProperties", False)
     return made
 

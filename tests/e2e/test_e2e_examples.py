@@ -1,0 +1,93 @@
+"""The examples: clean, the same on every device, and as good as they say."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import struct
+import time
+from pathlib import Path
+
+import pytest
+from e2e_program import DATA, EXAMPLES, Folder, series, status
+
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.lisp"))
+REAL = DATA / "mnist_t10k-images-idx3-ubyte.gz"
+
+
+def idx(numbers: bytes, *sizes: int) -> bytes:
+    """An idx file of bytes, gzipped."""
+    head = bytes((0, 0, 8, len(sizes))) + struct.pack(f">{len(sizes)}I", *sizes)
+    return gzip.compress(head + numbers)
+
+
+@pytest.fixture
+def ready(folder: Folder) -> Folder:
+    """A folder with what the examples read, made small."""
+    (folder.path / "data").mkdir()
+    made = random.Random(1)
+    folder.write("data/images-idx3-ubyte.gz", idx(made.randbytes(400 * 784), 400, 28, 28))
+    folder.write("data/labels-idx1-ubyte.gz", idx(bytes(i % 10 for i in range(400)), 400))
+    for name in NAMES:
+        folder.write(f"{name}.lisp", (EXAMPLES / f"{name}.lisp").read_bytes())
+    return folder
+
+
+def choice(name: str) -> tuple[str, ...]:
+    """Flags that make an example small, and independent of other libraries' data."""
+    if name == "digits":
+        pytest.importorskip("sklearn")
+    text = ("-s", "text=letters.txt", "-s", "context=16") if name == "chars" else ()
+    return ("--variant", "smoke", *text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_checks_without_a_warning(ready: Folder, name: str) -> None:
+    selection = choice(name)
+    for flags in ((), selection):
+        done = ready.quick("check", f"{name}.lisp", *flags, "--deny", "warnings", "--json")
+        assert done.exit == 0, done.diagnostics
+        assert done.diagnostics == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_trains_alike_on_cpu_and_reference(ready: Folder, name: str) -> None:
+    selection = (*choice(name), "--steps", "4", "-q")
+    for device in ("cpu", "reference"):
+        done = ready("run", f"{name}.lisp", *selection, "--device", device, "--name", device)
+        assert done.exit == 0, done.err
+    ours, plain = (series(ready.made(device), "step") for device in ("cpu", "reference"))
+    assert ours.keys() == plain.keys() != set()
+    for key, metrics in ours.items():
+        assert metrics == pytest.approx(plain[key], rel=2e-4, abs=1e-6)
+    passes, plainly = (series(ready.made(device), "eval") for device in ("cpu", "reference"))
+    assert passes.keys() == plainly.keys() != set()
+    for key, metrics in passes.items():
+        assert metrics == pytest.approx(plainly[key], rel=2e-3, abs=1e-6)
+
+
+def test_digits_are_read_as_well_as_the_example_says(folder: Folder) -> None:
+    pytest.importorskip("sklearn")
+    done = folder("run", str(EXAMPLES / "digits.lisp"), "--name", "it", "-q")
+    assert done.exit == 0, done.err
+    told = status(folder.made("it"))
+    assert told["targets"][0]["met"]
+    assert told["metrics"]["val/accuracy"]["value"] >= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL.exists(), reason="the files of pictures are not here")
+def test_mnist_is_read_as_well_as_the_example_says(folder: Folder) -> None:
+    began = time.monotonic()
+    flags = (
+        "-s",
+        f"folder={Path(DATA)}",
+        "-s",
+        "images=mnist*images*",
+        "-s",
+        "labels=mnist*labels*",
+    )
+    done = folder("run", str(EXAMPLES / "mnist.lisp"), *flags, "--name", "it", "-q")
+    assert done.exit == 0, done.err
+    assert time.monotonic() - began < 120
+    assert status(folder.made("it"))["metrics"]["val/accuracy"]["value"] >= 0.97

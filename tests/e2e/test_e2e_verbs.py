@@ -1,0 +1,179 @@
+"""Verbs beside training: what a newcomer types in an empty folder."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from e2e_program import Folder, events, network, schema
+
+from sexpgpu_core.ir.text import parse, same, write
+
+jsonschema = pytest.importorskip("jsonschema")
+
+
+@pytest.fixture
+def sound(folder: Folder) -> Folder:
+    folder.write("x.lisp", network())
+    return folder
+
+
+def test_the_same_again_is_another_folder_and_says_so(sound: Folder) -> None:
+    first, again = (sound("run", "x.lisp") for _ in range(2))
+    assert (first.exit, again.exit) == (0, 0)
+    names = sorted(path.name for path in (sound.path / "runs").iterdir())
+    assert names[1] == names[0] + "-2"
+    assert "W-RUN-EXISTS" not in first.err
+    assert "warning[W-RUN-EXISTS]" in again.err
+    assert names[0] in again.err
+    warned = [e for e in events(sound.made(names[1])) if e["event"] == "warning"]
+    assert [e["diagnostic"]["code"] for e in warned] == ["W-RUN-EXISTS"]
+
+
+def test_a_name_is_the_folder_and_is_never_overwritten(sound: Folder) -> None:
+    for _ in range(2):
+        assert sound("run", "x.lisp", "--name", "mine", "-q").exit == 0
+    assert sorted(path.name for path in (sound.path / "runs").iterdir()) == ["mine", "mine-2"]
+
+
+def test_runs_are_put_where_it_is_said(sound: Folder) -> None:
+    done = sound("run", "x.lisp", "--name", "it", "--runs", "elsewhere", "--json")
+    assert done.exit == 0
+    assert (sound.path / "elsewhere" / "it" / "status.json").exists()
+
+
+def test_the_answer_is_on_stdout_and_progress_on_stderr(sound: Folder) -> None:
+    done = sound("run", "x.lisp", "--name", "it")
+    assert done.out.startswith("it: finished at step 20 of 20")
+    assert "train/loss" in done.out
+    assert str(sound.made("it")) in done.out
+    assert "step 10/20" in done.err
+    assert "\x1b" not in done.out + done.err
+    quiet = sound("run", "x.lisp", "--name", "it", "-q")
+    assert quiet.err == ""
+    told = sound("run", "x.lisp", "--name", "it", "--json")
+    assert told.document["state"] == "finished"
+    assert "step 10/20" in told.err
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("(+ 1 width)", "33"),
+        ("(values 1 :a)", "1\n:a"),
+        ('(list 1/2 2.5d0 "s" \'x)', '(1/2 2.5 "s" x)'),
+        ("(mapcar (lambda (n) (* n n)) '(1 2 3))", "(1 4 9)"),
+    ],
+)
+def test_forms_are_evaluated_in_the_environment_of_a_file(
+    sound: Folder, form: str, text: str
+) -> None:
+    done = sound.quick("eval", "x.lisp", form)
+    assert (done.exit, done.out.strip().lower()) == (0, text.lower())
+
+
+def test_a_wrong_form_to_eval_is_told(sound: Folder) -> None:
+    for form, code in (("(+ 1", "E-READ-EOF"), ("(nix)", "E-NAME-FUNCTION"), ('(+ 1 "a")', "E-")):
+        done = sound.quick("eval", "x.lisp", form)
+        assert done.exit == 1, form
+        assert f"error[{code}" in done.err
+
+
+@pytest.mark.parametrize("graph", ["train", "val"])
+@pytest.mark.parametrize("phase", ["traced", "differentiated", "optimized"])
+def test_the_graph_of_every_phase_parses_back(sound: Folder, graph: str, phase: str) -> None:
+    done = sound.quick("ir", "x.lisp", "--graph", graph, "--phase", phase, "--limit", "0", "--json")
+    assert done.exit == 0, done.out
+    text = done.document["text"]
+    read = parse(text)
+    assert len(read.nodes) > 5
+    assert same(parse(write(read)), read)
+
+
+def test_the_lowered_graph_is_text_of_kernels_and_calls(sound: Folder) -> None:
+    done = sound.quick("ir", "x.lisp", "--phase", "lowered", "--limit", "0")
+    assert done.exit == 0, done.err
+    assert "matmul(" in done.out
+    assert "for j <" in done.out
+    assert "parameter:network/" in done.out
+
+
+def test_a_graph_is_written_to_a_file(sound: Folder) -> None:
+    done = sound.quick("ir", "x.lisp", "-o", "graph.ir")
+    assert done.exit == 0
+    assert parse((sound.path / "graph.ir").read_text()).nodes
+
+
+def test_every_template_makes_a_file_that_checks(folder: Folder) -> None:
+    listed = folder.quick("new", "--list").out
+    names = [line.split()[0] for line in listed.splitlines()]
+    assert {"chars", "digits", "mnist"} <= set(names)
+    for name in names:
+        made = folder.quick("new", f"my-{name}.lisp", "--from", name)
+        assert made.exit == 0
+        assert f"my-{name}.lisp" in made.out
+        if name == "digits":
+            pytest.importorskip("sklearn")
+        done = folder.quick("check", f"my-{name}.lisp", "--json")
+        codes = {d["code"] for d in done.diagnostics}
+        assert codes <= ({"E-DATA-MISSING"} if name == "mnist" else set())
+
+
+def test_new_does_not_overwrite(sound: Folder) -> None:
+    before = (sound.path / "x.lisp").read_text()
+    done = sound.quick("new", "x.lisp")
+    assert done.exit == 2
+    assert "error[E-USAGE-VALUE]" in done.err or "error[E-USAGE-FILE]" in done.err
+    assert (sound.path / "x.lisp").read_text() == before
+
+
+@pytest.mark.parametrize("verb", ["doctor", "plugins"])
+def test_the_machine_is_told_as_text_and_as_json(folder: Folder, verb: str) -> None:
+    done = folder.quick(verb)
+    assert done.exit == 0, done.out
+    assert "sexpgpu" in done.out.lower()
+    told = folder.quick(verb, "--json")
+    jsonschema.validate(told.document, schema(verb))
+
+
+@pytest.mark.parametrize("code", ["E-SHAPE-MATMUL", "W-RUN-EXISTS", "E-PARAM-UNREACHED"])
+def test_codes_are_explained(folder: Folder, code: str) -> None:
+    done = folder.quick("explain", code)
+    assert done.exit == 0
+    assert code in done.out
+    assert "help:" in done.out
+    jsonschema.validate(folder.quick("explain", code, "--json").document, schema("code"))
+
+
+def test_every_page_of_the_documentation_is_there_offline(folder: Folder) -> None:
+    topics = [line.split()[0] for line in folder.quick("docs").out.splitlines()]
+    assert {"quickstart", "run", "run-file", "errors"} <= set(topics)
+    for topic in topics:
+        done = folder.quick("docs", topic)
+        assert done.exit == 0
+        assert done.out.startswith("# ")
+
+
+def test_help_of_every_verb_fits_and_says_what_it_does(folder: Folder) -> None:
+    told = folder.quick("--help")
+    assert told.exit == 0
+    for verb in ("check", "run", "ir", "eval", "new", "doctor", "plugins", "explain", "docs"):
+        assert f"  {verb} " in told.out
+        page = folder.quick(verb, "--help")
+        assert page.exit == 0
+        assert f"sexpgpu {verb}" in page.out
+
+
+def test_standard_input_is_checked_too(sound: Folder) -> None:
+    text = network(rate="nix")
+    done = sound("check", "-", "--stdin-name", "editor.lisp", "--json", stdin=text)
+    assert done.exit == 1
+    (found,) = done.diagnostics
+    assert (found["code"], found["file"]) == ("E-NAME-UNBOUND", "editor.lisp")
+
+
+def test_what_a_file_prints_is_not_the_answer(folder: Folder) -> None:
+    folder.write("x.lisp", network(head='(print "hello")'))
+    done = folder.quick("check", "x.lisp", "--json")
+    assert done.exit == 0
+    assert "hello" in json.loads(done.out)["files"][0]["output"]
