@@ -12,6 +12,7 @@ import pytest
 
 from sexpgpu_cli import plugin
 from sexpgpu_core import hookspecs
+from sexpgpu_core.diagnostics import catalogue
 from sexpgpu_core.registry import HOOKS
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,12 @@ def test_the_hook_table_names_every_live_hook() -> None:
 def test_links_lead_to_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_codes_that_a_page_names_are_in_the_catalogue(page: Path) -> None:
+    named = set(re.findall(r"`([EW]-[A-Z]+-?[A-Z-]*[A-Z])`", page.read_text()))
+    assert {code for code in named if not code.startswith("E-TOY-")} <= set(catalogue())
 
 
 def test_the_readme_has_the_two_commands_and_they_are_sessions() -> None:
