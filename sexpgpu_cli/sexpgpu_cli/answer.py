@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from typing import Any, NamedTuple
+from typing import Any
+
+from sexpgpu_core.records import NamedTuple
 
 TEXT_BYTES = 2048
 """Most of a text answer by default; cut at whole lines."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from sexpgpu_core.config import Settings
 from sexpgpu_core.diagnostics import Diagnostic
+from sexpgpu_core.records import NamedTuple
 from sexpgpu_core.registry import Registry
 
 

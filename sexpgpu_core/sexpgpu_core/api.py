@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from .config import Settings, settings
 from .data.loader import Loader
 from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, nearest, problem
 from .plugins import installed
+from .records import NamedTuple
 from .registry import Registry
 from .spans import Source
 

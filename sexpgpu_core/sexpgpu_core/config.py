@@ -9,10 +9,11 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .caches import cache_folder
 from .diagnostics import nearest, problem
+from .records import NamedTuple
 
 FILE = "sexpgpu.toml"
 

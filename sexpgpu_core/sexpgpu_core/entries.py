@@ -7,7 +7,7 @@ Make rows by keyword: fields may be added and moved.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from .records import NamedTuple
 
 API = 1
 """Raised when a hook or row changes so that an old plug-in breaks; new optional fields do not."""

@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import __version__, registry
 from .config import Settings
 from .diagnostics import nearest
 from .entries import API
+from .records import NamedTuple
 from .registry import BUILTIN, HOOKS, Distribution, Registry
 
 GROUP = "sexpgpu"

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import entries
 from .diagnostics import Code, Diagnostic, Problem, diagnostic, nearest, problem
+from .records import NamedTuple
 
 
 class Hook(NamedTuple):

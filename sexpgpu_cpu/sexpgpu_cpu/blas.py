@@ -12,7 +12,9 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from sexpgpu_core.records import NamedTuple
 
 from .host import host
 

@@ -8,7 +8,8 @@ llvmlite on a warm start (notes/cpu-llvm.md 1).
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+
+from sexpgpu_core.records import NamedTuple
 
 ALLOCATED = 2
 NO_BITS = 8

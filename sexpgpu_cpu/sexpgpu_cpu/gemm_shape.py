@@ -5,7 +5,7 @@ The grid follows from shapes alone; an element's bits do not depend on it (see g
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from sexpgpu_core.records import NamedTuple
 
 KC = 256
 """Rows of B in a packed panel: 32 KB at 32 columns of f32, which stays in L1."""

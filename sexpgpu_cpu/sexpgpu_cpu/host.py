@@ -10,7 +10,8 @@ import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+
+from sexpgpu_core.records import NamedTuple
 
 X86_64_LINUX = sys.platform.startswith("linux") and platform.machine() == "x86_64"
 

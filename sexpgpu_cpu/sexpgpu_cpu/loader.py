@@ -13,7 +13,9 @@ import json
 import mmap
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from sexpgpu_core.records import NamedTuple
 
 from .cache import ObjectCache
 from .elf import ElfError, Image, flatten

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from sexpgpu_core.kernels.kernel import View
+from sexpgpu_core.records import NamedTuple
 
 from .blas import Provider, provider
 from .blas_source import BLAS

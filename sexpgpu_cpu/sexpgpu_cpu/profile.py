@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
+
+from sexpgpu_core.records import NamedTuple
 
 from .driver import RECORD
 from .program import CpuProgram

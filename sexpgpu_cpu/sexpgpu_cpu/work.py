@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.plan.plan import Plan, Region
+from sexpgpu_core.records import NamedTuple
 
 from .loader import CodeUnit
 from .memory import Memory

@@ -12,6 +12,7 @@ CORE = Path(__file__).parents[2] / "sexpgpu_core" / "sexpgpu_core"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
+    ("records",),
     ("spans", "caches"),
     ("diagnostics",),
     ("reader",),

@@ -8,11 +8,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from sexpgpu_core import __version__
+from sexpgpu_core.records import NamedTuple
 
 from .. import units
 from ..answer import Answer, document

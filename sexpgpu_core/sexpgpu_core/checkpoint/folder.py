@@ -11,9 +11,10 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, problem
+from ..records import NamedTuple
 from . import tensors
 from .disk import Disk, digest
 

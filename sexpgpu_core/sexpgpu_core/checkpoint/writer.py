@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ..diagnostics import Problem
+from ..records import NamedTuple
 from .folder import Saved
 
 

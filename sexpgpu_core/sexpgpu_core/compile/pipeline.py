@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..data.loader import Loader
 from ..device import Device, Unit
@@ -21,6 +21,7 @@ from ..ir.hash import graph_hash
 from ..ir.text import write
 from ..plan.make import layout_persistent
 from ..plan.plan import Persistent
+from ..records import NamedTuple
 from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..device import Device, Unit
 from ..ir import Graph, Operations
@@ -11,6 +11,7 @@ from ..kernels.fuse import schedule
 from ..passes.optimize import optimize
 from ..plan.make import make_plan
 from ..plan.plan import Persistent
+from ..records import NamedTuple
 from .phases import Phases
 
 

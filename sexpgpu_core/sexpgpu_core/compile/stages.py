@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from ..data.loader import Loader
 from ..diagnostics import problem
@@ -12,6 +11,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment, PassDeclaration
 from ..ir import Operations
 from ..ir.types import Type
+from ..records import NamedTuple
 from ..staging.curriculum import default_stage
 from ..staging.trace import stage_counters, trace_optimizer, trace_pass, trace_stage
 from ..staging.traced import Optimization, Parameter, Traced

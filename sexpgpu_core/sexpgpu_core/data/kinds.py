@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 
 
 class SourceOption(NamedTuple):

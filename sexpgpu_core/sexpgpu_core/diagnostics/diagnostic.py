@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..records import NamedTuple
 from ..spans import Span
 from .catalogue import lookup
 

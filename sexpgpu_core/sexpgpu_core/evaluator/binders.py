@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, nearest, problem
+from ..records import NamedTuple
 from .binding_nodes import store_code
 from .lambda_lists import LambdaList, Parameter
 from .machine import Machine

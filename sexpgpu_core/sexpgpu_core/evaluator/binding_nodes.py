@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..records import NamedTuple
 from . import raising
 from .machine import Machine
 from .nodes import Code, Node, value_code

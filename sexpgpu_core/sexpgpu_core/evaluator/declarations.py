@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..diagnostics import nearest, problem
 from ..reader import span_of
+from ..records import NamedTuple
 from .definitions import core_symbol
 from .values import NIL, Cons, String, Symbol, Value
 

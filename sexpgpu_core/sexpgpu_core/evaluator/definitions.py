@@ -6,9 +6,10 @@ The tables here are filled at import by the modules that define words and only r
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 from .values import NIL, READER_SYMBOLS, Function, Symbol, Value, keyword
 
 CORE_SYMBOLS: dict[str, Symbol] = {symbol.name: symbol for symbol in READER_SYMBOLS}

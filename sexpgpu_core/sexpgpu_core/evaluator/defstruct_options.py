@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 from .declarations import items_of
 from .printer import brief
 from .values import NIL, Cons, String, Symbol, T, Value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import Problem
+from ..records import NamedTuple
 from .faults import CELL_LIMIT, check_cells
 from .format_parser import REMAINING, Directive, format_fault
 from .printer import brief, current_settings, print_text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import Problem, problem
+from ..records import NamedTuple
 from .values import character
 
 ARGUMENT, REMAINING = "V", "#"

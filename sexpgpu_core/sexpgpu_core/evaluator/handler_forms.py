@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import problem
+from ..records import NamedTuple
 from .analyzer import Analyzer
 from .binding_nodes import all_values, store_code
 from .conditions import CONDITION_TYPES, Condition, standard_type

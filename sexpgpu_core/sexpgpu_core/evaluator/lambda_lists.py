@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import nearest, problem
 from ..reader import span_of
+from ..records import NamedTuple
 from ..spans import Span
 from .values import NIL, Cons, Symbol, Value, keyword
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..diagnostics import Problem, problem
+from ..records import NamedTuple
 from .definitions import core_symbol
 from .printer import brief
 from .values import NIL, Cons, Symbol, Value, make_list

@@ -8,10 +8,11 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..diagnostics import Diagnostic, Expansion, Problem, problem
 from ..reader import chain_of, span_of
+from ..records import NamedTuple
 from ..spans import Span
 from .definitions import BUILTINS, NATIVE_MACROS
 from .values import Function, Symbol, Value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 from .definitions import CORE_SYMBOLS
 from .values import NIL, Symbol
 

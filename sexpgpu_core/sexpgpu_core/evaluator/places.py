@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 from .declarations import items_of
 from .definitions import BUILTINS, core_symbol
 from .made_forms import form as make

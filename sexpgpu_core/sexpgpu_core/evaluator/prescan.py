@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from ..records import NamedTuple
 
 DEFINITION = re.compile(
     r"^\((defun|defmacro|defmodel|defstruct|defparameter|defvar|defconstant|defschedule|"

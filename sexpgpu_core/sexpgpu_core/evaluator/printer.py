@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import problem
+from ..records import NamedTuple
 from .float_text import float_text
 from .integer_text import integer_text
 from .standard_variables import VARIABLES

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 from ..spans import Source
 from .analyzer import Analyzer
 from .declarations import items_of

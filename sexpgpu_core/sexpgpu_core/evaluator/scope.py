@@ -8,8 +8,9 @@ assigned live in boxes, so that closures share them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..records import NamedTuple
 from ..spans import Span
 from .values import Symbol, Value
 

@@ -6,8 +6,9 @@ What defines types (deftype, defstruct, define-condition) fills EXPANDERS, CLASS
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..records import NamedTuple
 from .values import NIL, Character, Function, Staged, Symbol, T, Value
 
 

@@ -6,8 +6,9 @@ Fields whose type is Any hold what the comment says; names are lower-case text t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..records import NamedTuple
 from ..spans import Span
 
 

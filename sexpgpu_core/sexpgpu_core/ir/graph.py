@@ -5,8 +5,9 @@ Identity of a node is (operation, operands, attributes, policy, copy); spans are
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
+from ..records import NamedTuple
 from .types import Attribute, Type
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple, Union
+from typing import Union
+
+from ..records import NamedTuple
 
 FLOATS = ("f64", "f32", "bf16", "f16")
 SIGNED = ("i64", "i32", "i16", "i8")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from ..ir.types import Type
+from ..records import NamedTuple
 from .axes import Shaped
 from .build import Output
 from .kernel import FOLD_ROWS, Access, Expr, Fold, Kernel, KernelCall, Operand, Place, Store, View

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ..ir import Node, Value
 from ..ir.types import Type
+from ..records import NamedTuple
 
 FOLD_ROWS = 256
 """Rows a cell of a fold takes: the fixed grid of 45.11."""

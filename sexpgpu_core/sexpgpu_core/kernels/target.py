@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
 
 from ..ir.types import FLOATS, SIGNED, WIDTH
+from ..records import NamedTuple
 
 LANES = 32
 """Lanes of a reduction, whatever the width (45.10)."""

@@ -7,10 +7,10 @@ through the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from ..ir import Builder, Graph
 from ..ir.operation import Operations
+from ..records import NamedTuple
 from .dead import drop_dead
 from .expand import expansion
 from .precision import POLICIES, precision_change

@@ -7,7 +7,8 @@ the buffer of an elementwise input that dies in that call.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+
+from ..records import NamedTuple
 
 ALIGN = 64
 """Bytes: a cache line, and the widest vector."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from ..kernels.kernel import KernelCall, NodeCall, Storage
+from ..records import NamedTuple
 
 Call = KernelCall | NodeCall
 GAIN = 0.97

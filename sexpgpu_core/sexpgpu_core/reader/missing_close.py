@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from ..records import NamedTuple
 from .tokens import CLOSE, COMMENT, OPEN, SHARP, tokens
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from ..records import NamedTuple
 
 ATOM, OPEN, CLOSE, QUOTE, STRING, COMMENT, BACKQUOTE, COMMA, SHARP, OTHER = range(1, 11)
 

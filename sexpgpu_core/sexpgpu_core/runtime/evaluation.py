@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
 from ..device import Outcome
+from ..records import NamedTuple
 from .fault import Cause, Fault, index
 from .job import PassFacts, ProgramFacts
 from .metrics import Accumulator

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..device import Outcome
 from ..diagnostics import Problem, problem
 from ..diagnostics.render_json import place
+from ..records import NamedTuple
 from ..spans import Span
 from .metrics import scalar
 

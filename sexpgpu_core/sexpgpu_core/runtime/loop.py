@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..checkpoint.folder import Checkpoint
 from ..data.loader import Loader
 from ..data.prefetch import Prefetcher
 from ..device import Outcome
 from ..diagnostics import Problem, diagnostic
+from ..records import NamedTuple
 from . import cadence, fault, saving
 from .control import Inbox
 from .evaluation import run_pass

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..checkpoint.folder import Checkpoints
 from ..diagnostics import nearest, problem
+from ..records import NamedTuple
 from . import status
 
 

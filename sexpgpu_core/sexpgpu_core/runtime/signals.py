@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any
+
+from ..records import NamedTuple
 
 
 class Ending(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import nearest, problem
 from ..evaluator.values import NIL, String, Symbol, Value, keyword
+from ..records import NamedTuple
 from .tensor import StepScalar
 
 PLACES = {

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import Diagnostic, diagnostic, problem
 from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Cons, Function, Symbol, Value
 from ..reader import span_of
+from ..records import NamedTuple
 from ..spans import Span
 from .syntax import tails
 

@@ -6,11 +6,12 @@ Domain `init`, site = path, row 0: adding a layer does not change the others' va
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import nearest, problem
 from ..evaluator.values import Value
 from ..ir.types import Type, numpy_dtype
+from ..records import NamedTuple
 from .arguments import choice
 from .exact import is_number, python_number
 from .faults import describe

@@ -6,10 +6,9 @@ means, a ratio of sums, functions of one of these; what is none of them is avera
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..diagnostics import problem
 from ..ir.graph import Node, Value
+from ..records import NamedTuple
 from ..spans import Span
 from .dependence import MIXED, NONE, BatchAxes
 from .traced import Metric

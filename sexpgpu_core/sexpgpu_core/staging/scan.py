@@ -6,12 +6,13 @@ The forms are read under names of their own; what is taken into the evaluation i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..diagnostics import nearest, problem
 from ..evaluator.definitions import CORE_SYMBOLS
 from ..evaluator.values import NIL, Cons, Symbol, Value
 from ..reader import Reader
+from ..records import NamedTuple
 from ..spans import Source, Span
 from .contract import FUNCTIONS, Entry, contract_entry, lambda_list_of
 from .syntax import Declaration, take_doc

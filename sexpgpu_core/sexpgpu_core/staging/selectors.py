@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..evaluator.values import NIL, Function, first_value, make_list
+from ..records import NamedTuple
 from .traced import Parameter
 
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {

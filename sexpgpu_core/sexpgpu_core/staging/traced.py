@@ -7,10 +7,11 @@ results are named as below.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..ir.graph import Graph
 from ..ir.types import Type
+from ..records import NamedTuple
 from ..spans import Span
 
 

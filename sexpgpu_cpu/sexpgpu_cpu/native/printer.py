@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from sexpgpu_core.records import NamedTuple
 
 from .types import STORED, Kind, Pointer, printed, register
 

@@ -5,7 +5,8 @@ pointer. bf16 and f16 are widened to f32 when read and rounded once, to nearest 
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+
+from sexpgpu_core.records import NamedTuple
 
 STORED = {
     "f64": "double",

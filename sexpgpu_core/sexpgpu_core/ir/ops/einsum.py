@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...diagnostics import problem
+from ...records import NamedTuple
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
 from ..types import Type

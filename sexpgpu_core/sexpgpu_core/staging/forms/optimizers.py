@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...diagnostics import nearest, problem
 from ...evaluator import machine
@@ -18,6 +18,7 @@ from ...evaluator.values import (
     list_items,
     make_list,
 )  # fmt: skip
+from ...records import NamedTuple
 from ...spans import Span
 from ..exact import is_number
 from ..faults import describe

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...diagnostics import problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import Cons, Symbol, T, Value, make_list
+from ...records import NamedTuple
 from ..host import host
 from ..syntax import Declaration, Slot, is_literal_list, keyword_pairs, literal, tails, take_doc
 
