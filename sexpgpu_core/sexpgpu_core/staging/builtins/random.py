@@ -22,7 +22,7 @@ UNSAID = object()
 BOOL = keyword("BOOL")
 I32 = keyword("I32")
 STEP = StepScalar(("ctx", "step"))
-ROW = StepScalar(("ctx", "row"))
+ROW = StepScalar(("ctx", "position"))
 """In a pass: the position of the batch's first example, which the host gives."""
 
 
