@@ -7,14 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..diagnostics import Problem, Problems, problem
+from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, problem
 from ..reader import Reader
 from ..spans import Source, Span
 from . import raising, words
 from .analyzer import Analyzer
 from .definitions import core_symbol
 from .exits import Exit
-from .loading import Loading
+from .loading import Loading, shadow_names
 from .machine import Limits, Machine, run_deep
 from .modules import Module, ModuleText
 from .requiring import Library
@@ -71,6 +71,7 @@ class Evaluator(Machine):
     def _evaluate(self, source: Source, module: Module) -> Value:
         before, self.module = self.module, module
         try:
+            shadow_names(self, source, module)
             reader = Reader(source, module)
             forms = list(reader.forms())
             errors = [d for d in reader.diagnostics if d.is_error]
@@ -155,6 +156,25 @@ class Evaluator(Machine):
             or symbol in EXPANDERS
             or symbol in self.poisoned_variables
         )
+
+    def unused_modules(self, module: Module) -> list[Diagnostic]:
+        """W-UNUSED for each module that was required under a prefix that is never written."""
+        found = []
+        for need in module.needs:
+            if need.imports is None and need.prefix not in module.used:
+                message = f"nothing of the module {need.name} is used"
+                hint = f"delete it, or write {need.prefix.lower()}:NAME"
+                found.append(
+                    diagnostic(
+                        "W-UNUSED",
+                        message,
+                        span=need.span,
+                        hint=hint,
+                        kind="module",
+                        name=need.name,
+                    )
+                )
+        return found
 
     def define_function(self, module: Module, name: Symbol | str, function: Function) -> Symbol:
         """Define a global function from Python; a name as text is the module's own."""

@@ -19,7 +19,7 @@ from .function_forms import is_setf_name
 from .mistakes import no_function_named, unbound_variable
 from .modules import Module
 from .prescan import definitions
-from .requiring import head_name, parse_require, provide
+from .requiring import head_name, provide
 from .scope import FunctionScope, Scope
 from .values import NIL, UNBOUND, Cons, Symbol, Value
 
@@ -47,7 +47,7 @@ class Loading:
         evaluator.module, evaluator.analyzer = self.module, Analyzer(evaluator)
         evaluator.analyzer.loading = True
         try:
-            self._prescan()
+            shadow_names(evaluator, self.source, self.module)
             forms = self._read()
             for form in forms:
                 if not self.stopped:
@@ -55,28 +55,10 @@ class Loading:
             if not self.stopped:
                 self._check_references()
                 self._check_exports(forms)
-                self._warn_unused_modules(forms)
         finally:
             evaluator.module, evaluator.analyzer = before, analyzer
         if self.errors:
             raise Problems(in_order(self.errors))
-
-    def _prescan(self) -> None:
-        for found in definitions(self.source.text):
-            self.module.defined.add(found.name)
-            if found.name.lower() in TENSOR_NAMES or found.name in TENSOR_NAMES:
-                if self.module.symbols.get(found.name) is not None:
-                    continue
-                self.module.own(found.name)
-                name = found.name.lower()
-                self.evaluator.warn(
-                    diagnostic(
-                        "W-SHADOW",
-                        f"{name} is also a builtin on tensors; in this file it is the file's own",
-                        span=Span(self.source, found.start, found.end),
-                        name=name,
-                    )
-                )
 
     def _read(self) -> list[Value]:
         """All forms; what is required is loaded on the way, since later names depend on it."""
@@ -249,24 +231,6 @@ class Loading:
                     self._note(self._not_provided(symbol, rest))
                 rest = rest.cdr
 
-    def _warn_unused_modules(self, forms: list[Value]) -> None:
-        """W-UNUSED for a required module whose prefix is never written."""
-        for form in forms:
-            if head_name(form) != "require":
-                continue
-            wanted = parse_require(form)
-            if wanted.imports is None and wanted.prefix not in self.module.used:
-                self.evaluator.warn(
-                    diagnostic(
-                        "W-UNUSED",
-                        f"nothing of the module {wanted.name} is used",
-                        span=span_of(form),
-                        hint=f"delete it, or write {wanted.prefix.lower()}:NAME",
-                        kind="module",
-                        name=wanted.name,
-                    )
-                )
-
     def _not_provided(self, symbol: Symbol, at: Cons) -> Diagnostic:
         return diagnostic(
             "E-PROVIDE",
@@ -274,6 +238,21 @@ class Loading:
             span=element_span(at),
             name=repr(symbol),
         )
+
+
+def shadow_names(evaluator: Evaluator, source: Source, module: Module) -> None:
+    """Let a text own the tensor builtins' names that it defines at top level: W-SHADOW each."""
+    for found in definitions(source.text):
+        module.defined.add(found.name)
+        name = found.name.lower()
+        if found.name not in TENSOR_NAMES and name not in TENSOR_NAMES:
+            continue
+        if module.symbols.get(found.name) is not None:
+            continue
+        module.own(found.name)
+        message = f"{name} is also a builtin on tensors; in this file it is the file's own"
+        span = Span(source, found.start, found.end)
+        evaluator.warn(diagnostic("W-SHADOW", message, span=span, name=name))
 
 
 def _not_bound(symbol: Symbol, at: Cons) -> Diagnostic:

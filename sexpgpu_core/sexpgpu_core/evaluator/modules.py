@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..diagnostics import nearest, problem
 from ..records import NamedTuple
+from ..spans import Span
 from .definitions import CORE_SYMBOLS
 from .values import NIL, Symbol
 
@@ -17,6 +20,15 @@ class ModuleText(NamedTuple):
     text: str
 
 
+class Requirement(NamedTuple):
+    """A require form. `imports`: None, "all" or the names, upper case."""
+
+    name: str
+    prefix: str
+    imports: Any
+    span: Span | None
+
+
 class Module:
     """A scope of names. `symbols`: its own and those imported bare."""
 
@@ -25,9 +37,9 @@ class Module:
         "exports",
         "home",
         "name",
+        "needs",
         "path",
         "prefixes",
-        "required",
         "symbols",
         "used",
     )
@@ -40,7 +52,7 @@ class Module:
         self.exports: dict[str, Symbol] = {}
         self.prefixes: dict[str, Module] = {}
         self.defined: set[str] = set()  # names that its text defines at top level
-        self.required: list[Module] = []
+        self.needs: list[Requirement] = []  # its require forms
         self.used: set[str] = set()  # prefixes that were written
 
     def intern(self, name: str) -> Symbol:

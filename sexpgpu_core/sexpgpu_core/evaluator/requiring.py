@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..diagnostics import nearest, problem
-from ..records import NamedTuple
 from ..spans import Source
 from .analyzer import Analyzer
 from .declarations import items_of
 from .mistakes import shape
-from .modules import Module, ModuleText, no_export
+from .modules import Module, ModuleText, Requirement, no_export
 from .nodes import Node
 from .prescan import is_run_file
 from .printer import brief
@@ -21,14 +20,6 @@ from .special_forms import special_form
 from .values import NIL, Cons, String, Symbol, Value
 
 REQUIRE = '(require "name" [:as prefix] [:import (name ...) | :all])'
-
-
-class Requirement(NamedTuple):
-    """A require form. `imports`: None, "all" or the cons cells that hold names."""
-
-    name: str
-    prefix: str
-    imports: Any
 
 
 def parse_require(form: Cons) -> Requirement:
@@ -51,7 +42,7 @@ def parse_require(form: Cons) -> Requirement:
             near = nearest(kind, (":as", ":import"))
             hint = f"did you mean {near}?" if near else f"write it as {REQUIRE}"
             raise problem("E-FORM-SHAPE", f"require takes no {kind}", hint=hint)
-    return Requirement(name, prefix.upper(), imports)
+    return Requirement(name, prefix.upper(), imports, form.span)
 
 
 class Library:
@@ -74,7 +65,7 @@ class Library:
         """Do what a require form says for the module it stands in."""
         wanted = parse_require(form)
         module = self._module(wanted.name, into)
-        into.required.append(module)
+        into.needs.append(wanted)
         other = into.prefixes.get(wanted.prefix)
         if other is not None and other is not module:
             raise problem(

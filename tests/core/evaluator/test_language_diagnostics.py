@@ -155,14 +155,14 @@ def test_an_edit_makes_its_diagnostic_go_away(text: str) -> None:
 
 def test_a_form_made_by_macros_is_told_at_the_call_with_the_chain() -> None:
     text = (
-        "(defmacro inner (x) `(car ,x))\n(defmacro outer (x) `(progn (inner ,x)))\n"
-        "(defun f ()\n  (outer 5))\n(f)\n"
+        "(defmacro inside (x) `(car ,x))\n(defmacro outside (x) `(progn (inside ,x)))\n"
+        "(defun f ()\n  (outside 5))\n(f)\n"
     )
     error = only(text)
     assert error.code == "E-TYPE"
     assert error.span is not None
-    assert error.span.text == "(outer 5)"
-    assert [link.macro for link in error.expansion] == ["inner", "outer"]
+    assert error.span.text == "(outside 5)"
+    assert [link.macro for link in error.expansion] == ["inside", "outside"]
 
 
 def test_a_users_form_inside_a_macro_keeps_its_own_place() -> None:
@@ -203,7 +203,9 @@ def test_ignored_variables_and_those_of_macros_are_not_warned_of() -> None:
     assert golden(text) == []
 
 
-def test_a_required_module_that_nothing_uses_is_warned_of() -> None:
-    warning = only('(require "lib/nn")\n(print 1)')
-    assert (warning.code, warning.facts["kind"]) == ("W-UNUSED", "module")
-    assert golden('(require "lib/nn")\n(print (nn:linear 1 2))') == []
+def test_a_required_module_that_nothing_uses_is_told_when_asked() -> None:
+    evaluator = Evaluator(modules=MODULES)
+    unused = evaluator.load(Source("f.lisp", '(require "lib/nn")\n(print 1)'))
+    used = evaluator.load(Source("g.lisp", '(require "lib/nn")\n(print (nn:linear 1 2))'))
+    assert [d.facts["name"] for d in evaluator.unused_modules(unused)] == ["lib/nn"]
+    assert evaluator.unused_modules(used) == []
