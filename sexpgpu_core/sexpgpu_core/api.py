@@ -136,8 +136,6 @@ def check(
     seed: int | None = None,
 ) -> CheckReport:
     """All that can be known without training: every diagnostic, and a summary if it compiles."""
-    from .runtime.manifest import selection
-
     rows = plugins()
     sets = list(sets)
     evaluator: Any = None
@@ -151,7 +149,7 @@ def check(
         return _stopped(found, evaluator)
     warnings = _ordered(evaluator.diagnostics)
     output = "".join(evaluator.output)
-    return CheckReport(warnings, "device", True, dict(job.summary), selection(job), output)
+    return CheckReport(warnings, "device", True, dict(job.summary), job.experiment.chosen(), output)
 
 
 def _stopped(found: list[Diagnostic], evaluator: Any) -> CheckReport:
@@ -240,6 +238,7 @@ def run(
         loaded,
         _device_of(loaded.registry, chosen),
         compile,
+        operations,
         threads=threads,
         name=name,
         resume=resume,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .ir import Graph
 from .plan.plan import Persistent, Plan
+from .records import NamedTuple, Record
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceFacts:
+class DeviceFacts(NamedTuple):
     """What probing found. memory in bytes."""
 
     present: bool
@@ -24,14 +23,12 @@ class DeviceFacts:
     versions: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(NamedTuple):
     rank: int = 0
     ranks: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """What a device is given of one program: the optimized graph, and its plan at level kernels."""
 
     name: str
@@ -39,17 +36,24 @@ class Unit:
     plan: Plan | None
 
 
-@dataclass(slots=True)
-class Outcome:
+class Outcome(Record):
     """What one launch gave. `results`: named results as arrays (scalars too), owned by the caller.
 
     `committed`: False where the verdict was false, or the launch came after a sticky halt.
     `error`: (call number, row) of a checked guard, such as an index out of range, or None.
     """
 
-    committed: bool
-    results: dict[str, Any] = field(default_factory=dict)
-    error: tuple[int, int] | None = None
+    __slots__ = ("committed", "error", "results")
+
+    def __init__(
+        self,
+        committed: bool,
+        results: dict[str, Any] | None = None,
+        error: tuple[int, int] | None = None,
+    ) -> None:
+        self.committed = committed
+        self.results = {} if results is None else results
+        self.error = error
 
 
 class Pending(Protocol):

@@ -1,6 +1,7 @@
-"""NamedTuple to checkers of types, a plain namedtuple with methods when it runs.
+"""Classes of data that cost little to make: a check makes 160 of them before its first form.
 
-typing's own compiles every annotation's text: 0.15 ms a class, and a check makes 140 of them.
+`NamedTuple` is typing's to checkers of types and a namedtuple with methods when it runs: typing's
+own compiles every annotation's text, 0.15 ms a class. A dataclass takes 0.5 ms.
 """
 
 from __future__ import annotations
@@ -26,4 +27,21 @@ else:
 
     NamedTuple = type.__new__(_Records, "NamedTuple", (), {})
 
-__all__ = ["NamedTuple"]
+
+class Record:
+    """A class with slots that is equal and prints by them; a subclass writes its own __init__."""
+
+    __slots__: tuple[str, ...] = ()
+    __hash__ = None  # type: ignore[assignment]  # its slots may change
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{self.__class__.__name__}({listed})"
+
+
+__all__ = ["NamedTuple", "Record"]

@@ -177,3 +177,15 @@ class Experiment(NamedTuple):
     run: RunDeclaration
     modules: tuple[ModuleRead, ...]
     selection: Mapping[str, str]  # what --variant, --set, --steps, --seed chose, as text
+
+    def chosen(self) -> dict[str, Any]:
+        """What was chosen, and every knob's value after choosing, as Lisp text: the document's
+        `selection`."""
+        at = "set:"
+        chosen = self.selection
+        return {
+            "variant": chosen.get("variant"),
+            "point": chosen.get("point"),
+            "set": {k.removeprefix(at): v for k, v in chosen.items() if k.startswith(at)},
+            "values": {name: knob.text for name, knob in self.knobs.items()},
+        }

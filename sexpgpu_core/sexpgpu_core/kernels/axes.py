@@ -7,9 +7,9 @@ access walks evenly are one axis again, the lowest of them the inner one.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..records import NamedTuple
 from .build import LITERALS, Build, Unfit, Walk
 from .frames import shortened
 from .kernel import Access, Expr, Kernel, KernelCall, Operand, Store
@@ -20,8 +20,7 @@ TILED = 8
 """Least rows and quarter of the columns that a turned operand must have to be walked in tiles."""
 
 
-@dataclass(slots=True)
-class Axis:
+class Axis(NamedTuple):
     low: int
     high: int
 
@@ -244,8 +243,7 @@ class Shaped:
         return tuple(found)
 
 
-@dataclass(slots=True)
-class Position:
+class Position(NamedTuple):
     """A number that depends on which of several calls it is: an index on an unrolled axis."""
 
     terms: list[tuple[int, int]]  # low of the axis, factor

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from ..ir import Node, Value
+from ..records import Record
 from .frames import Cluster, Frame, Key, backward, base, intervals, operand_frame
 from .kernel import Expr, Fold, View
 from .prepare import INDEXED, RANDOM, REDUCTIONS
@@ -41,19 +41,36 @@ Instead = dict[tuple[int, int, "Frame | None"], tuple[View, Frame]]
 """Dense copies with their own frames, by value and frame."""
 
 
-@dataclass(slots=True)
-class Walk:
-    """An access in the making: steps over pieces of the linear index."""
+class Walk(Record):
+    """An access in the making: steps over pieces (low, high, stride of the lowest step) of the
+    linear index. `table`: what is read by index; `output`: what is written."""
 
-    operand: int
-    pieces: tuple[tuple[int, int, int], ...]  # low, high, stride of the lowest step
-    offset: int
-    index: int | None = None
-    index_stride: int = 0
-    value: Value | None = None
-    frame: Frame | None = None
-    table: Value | None = None  # what is read by index
-    output: Output | None = None  # what is written
+    __slots__ = (
+        *("operand", "pieces", "offset", "index", "index_stride"),
+        *("value", "frame", "table", "output"),
+    )
+
+    def __init__(
+        self,
+        operand: int,
+        pieces: tuple[tuple[int, int, int], ...],
+        offset: int,
+        index: int | None = None,
+        index_stride: int = 0,
+        value: Value | None = None,
+        frame: Frame | None = None,
+        table: Value | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self.operand = operand
+        self.pieces = pieces
+        self.offset = offset
+        self.index = index
+        self.index_stride = index_stride
+        self.value = value
+        self.frame = frame
+        self.table = table
+        self.output = output
 
     def unfit(self, low: int, high: int) -> Exception:
         if self.output is not None:
@@ -63,13 +80,15 @@ class Walk:
         return Unfit(self.value, self.frame, low, high)
 
 
-@dataclass(slots=True)
-class Output:
+class Output(Record):
     """A value to store, at a place; a fold is stored as partials by whoever calls."""
 
-    value: Value
-    view: View
-    fold: Fold = "none"
+    __slots__ = ("fold", "value", "view")
+
+    def __init__(self, value: Value, view: View, fold: Fold = "none") -> None:
+        self.value = value
+        self.view = view
+        self.fold = fold
 
 
 class Build:

@@ -7,12 +7,11 @@ A kernel runs rows of a grid of three outer axes (sizes are run-time arguments) 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Literal
 
 from ..ir import Node, Value
 from ..ir.types import Type
-from ..records import NamedTuple
+from ..records import NamedTuple, Record
 
 FOLD_ROWS = 256
 """Rows a cell of a fold takes: the fixed grid of 45.11."""
@@ -70,8 +69,7 @@ class Store(NamedTuple):
     fold: Fold = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
+class Kernel(NamedTuple):
     """`folded`: outer axis 0 is kept, axes 1 and 2 are folded over in cells of FOLD_ROWS rows."""
 
     inner: int
@@ -99,15 +97,23 @@ class Kernel:
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
 
-@dataclass(slots=True)
-class Storage:
-    """A buffer before it has an address. `input` names the graph input that lives in it."""
+class Storage(Record):
+    """A buffer before it has an address.
 
-    id: int
-    type: Type
-    kind: str  # input's kind (parameter optimizer state batch scalar persistent ...), "temp"
-    name: str = ""
-    constant: object = None  # array data of a persistent constant
+    `kind`: the kind of the graph input that lives in it (parameter optimizer state batch scalar
+    persistent ...) and `name` its name; else "temp". `constant`: array data of a constant.
+    """
+
+    __slots__ = ("constant", "id", "kind", "name", "type")
+
+    def __init__(
+        self, id: int, type: Type, kind: str, name: str = "", constant: object = None
+    ) -> None:
+        self.id = id
+        self.type = type
+        self.kind = kind
+        self.name = name
+        self.constant = constant
 
 
 class View(NamedTuple):
@@ -124,17 +130,29 @@ Place = tuple[int, int, int, int, int]
 """(stride of outer axis 0, 1, 2, offset, stride of index), in elements."""
 
 
-@dataclass(slots=True)
-class KernelCall:
-    """A kernel applied: storages by operand, places by access, scalars by slot."""
+class KernelCall(Record):
+    """A kernel applied: storages by operand, places by access, scalars by slot (a text is the name
+    of a step scalar)."""
 
-    kernel: Kernel
-    operands: tuple[int, ...]
-    outer: tuple[int, int, int]
-    places: tuple[Place, ...]
-    scalars: tuple[float | int | bool | str, ...] = ()  # text: name of a step scalar
-    commit: bool = False
-    nodes: tuple[int, ...] = ()
+    __slots__ = ("commit", "kernel", "nodes", "operands", "outer", "places", "scalars")
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        operands: tuple[int, ...],
+        outer: tuple[int, int, int],
+        places: tuple[Place, ...],
+        scalars: tuple[float | int | bool | str, ...] = (),
+        commit: bool = False,
+        nodes: tuple[int, ...] = (),
+    ) -> None:
+        self.kernel = kernel
+        self.operands = operands
+        self.outer = outer
+        self.places = places
+        self.scalars = scalars
+        self.commit = commit
+        self.nodes = nodes
 
     def reads(self) -> set[int]:
         return {s for s, o in zip(self.operands, self.kernel.operands) if not o.written}
@@ -143,14 +161,18 @@ class KernelCall:
         return {s for s, o in zip(self.operands, self.kernel.operands) if o.written}
 
 
-@dataclass(slots=True)
-class NodeCall:
+class NodeCall(Record):
     """A node that is not fused: matrix product, convolution, irregular kernel. By views."""
 
-    node: Node
-    inputs: tuple[View, ...]
-    outputs: tuple[View, ...]
-    commit: bool = False
+    __slots__ = ("commit", "inputs", "node", "outputs")
+
+    def __init__(
+        self, node: Node, inputs: tuple[View, ...], outputs: tuple[View, ...], commit: bool = False
+    ) -> None:
+        self.node = node
+        self.inputs = inputs
+        self.outputs = outputs
+        self.commit = commit
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -163,21 +185,32 @@ class NodeCall:
         return {v.storage for v in self.outputs}
 
 
-@dataclass(slots=True)
-class Schedule:
+class Schedule(Record):
     """What fusion makes of a graph: calls in an order that is legal, over storages.
 
     `calls[commit:]` write persistent storages, none before do. `views` has the place of every
     value that has one (inputs, results, operands of NodeCalls). `verdict`: storage of the bool
-    scalar that must be true for the commit part to run, or None.
+    scalar that must be true for the commit part to run, or None. `results`: every graph result
+    that is no `next:` commit.
     """
 
-    storages: list[Storage]
-    calls: list[KernelCall | NodeCall]
-    commit: int
-    views: dict[tuple[int, int], View]
-    results: dict[str, View]  # every graph result that is not a `next:` commit
-    verdict: int | None = None
+    __slots__ = ("calls", "commit", "results", "storages", "verdict", "views")
+
+    def __init__(
+        self,
+        storages: list[Storage],
+        calls: list[KernelCall | NodeCall],
+        commit: int,
+        views: dict[tuple[int, int], View],
+        results: dict[str, View],
+        verdict: int | None = None,
+    ) -> None:
+        self.storages = storages
+        self.calls = calls
+        self.commit = commit
+        self.views = views
+        self.results = results
+        self.verdict = verdict
 
     def view(self, value: Value) -> View:
         return self.views[value.node.id, value.result]

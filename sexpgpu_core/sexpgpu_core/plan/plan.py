@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 
 from ..ir.types import Type
 from ..kernels.kernel import KernelCall, NodeCall
+from ..records import NamedTuple, Record
 
 
 class Region(Enum):
@@ -19,8 +19,7 @@ class Region(Enum):
     OUTPUT = "output"
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(NamedTuple):
     """One storage with its address. `first`, `last`: lifetime in call numbers, inclusive."""
 
     id: int  # the storage's id
@@ -33,8 +32,7 @@ class Buffer:
     name: str = ""  # PERSISTENT: "parameter:PATH"; INPUT: the field; SCALAR: canonical text
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """A named result that is read back after a launch: always dense in its buffer."""
 
     name: str
@@ -42,23 +40,39 @@ class Result:
     type: Type
 
 
-@dataclass(slots=True)
-class Plan:
-    """One program: step/STAGE, eval/PASS, eval/PASS/rest, output/NAME."""
+class Plan(Record):
+    """One program: step/STAGE, eval/PASS, eval/PASS/rest, output/NAME.
 
-    name: str
-    calls: list[KernelCall | NodeCall]
-    commit: int
-    buffers: tuple[Buffer, ...]  # indexed by storage id
-    results: tuple[Result, ...]
-    verdict: int | None  # buffer of the bool scalar
-    bytes: dict[Region, int] = field(default_factory=dict)
-    constants: dict[int, object] = field(default_factory=dict)
-    """Buffer -> array data, written into the INPUT region once, when the program is opened."""
+    `buffers` are indexed by storage id; `verdict` is the buffer of the bool scalar. `constants`:
+    buffer -> array data, written into the INPUT region once, when the program is opened.
+    """
+
+    __slots__ = (
+        *("name", "calls", "commit", "buffers", "results", "verdict", "bytes", "constants"),
+    )
+
+    def __init__(
+        self,
+        name: str,
+        calls: list[KernelCall | NodeCall],
+        commit: int,
+        buffers: tuple[Buffer, ...],
+        results: tuple[Result, ...],
+        verdict: int | None,
+        bytes: dict[Region, int],
+        constants: dict[int, object],
+    ) -> None:
+        self.name = name
+        self.calls = calls
+        self.commit = commit
+        self.buffers = buffers
+        self.results = results
+        self.verdict = verdict
+        self.bytes = bytes
+        self.constants = constants
 
 
-@dataclass(frozen=True, slots=True)
-class Persistent:
+class Persistent(NamedTuple):
     """The PERSISTENT region of a run: one layout, common to all its plans."""
 
     offsets: dict[str, int]  # "parameter:PATH" -> bytes from the start

@@ -43,7 +43,7 @@ def begin(
     """
     clock = clock or Clock()
     earlier = runs.finished(root, job.experiment_id)
-    chosen = manifest.selection(job)
+    chosen = job.experiment.chosen()
     wanted = clean(name) if name else ""
     slugged = slug(job.experiment.path, chosen["variant"], chosen["set"], job.experiment_id)
     path = create(root, wanted or slugged)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from ..records import NamedTuple
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+
+class Clock(NamedTuple):
     """`now`: seconds since 1970. `monotonic`: seconds from anywhere, never going back."""
 
     now: Callable[[], float] = time.time

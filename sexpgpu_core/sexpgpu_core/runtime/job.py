@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..device import Unit
 from ..experiment.declarations import Experiment
 from ..ir.types import Type
 from ..plan.plan import Persistent
+from ..records import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class MetricSpec:
+class MetricSpec(NamedTuple):
     """One metric of a program. `kind`: mean sum max min.
 
     Results `metric:NAME:sum` and `metric:NAME:weight` (mean; f32 scalars) or `metric:NAME:value`
@@ -30,8 +29,7 @@ class MetricSpec:
     finish: Callable[[float], float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramFacts:
+class ProgramFacts(NamedTuple):
     """One program of a stage or pass: its fields (raw loader fields and their types), the step
     scalars it reads (canonical text -> tree, see ir.scalars), its metrics."""
 
@@ -42,8 +40,7 @@ class ProgramFacts:
     rows: int  # of a batch
 
 
-@dataclass(frozen=True, slots=True)
-class StageFacts:
+class StageFacts(NamedTuple):
     """A training stage: `text:train`. Results of its program besides metrics: `loss` (f32 scalar),
     `norm` (gradient norm before clipping)."""
 
@@ -55,8 +52,7 @@ class StageFacts:
     flops: int
 
 
-@dataclass(frozen=True, slots=True)
-class PassFacts:
+class PassFacts(NamedTuple):
     """An evaluation pass: `whole` for batches of B rows, `rest` for the last short one, if any."""
 
     name: str
@@ -67,8 +63,7 @@ class PassFacts:
     batches: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(NamedTuple):
     """A compiled experiment. `initial` computes the value of a persistent name at step 0."""
 
     experiment: Experiment
@@ -81,7 +76,5 @@ class Job:
     experiment_id: str
     evaluation_ids: Mapping[str, str]
     steps: int
-    graphs: Mapping[str, str] = field(
-        default_factory=dict
-    )  # program -> text of its graph, for graph.ir
-    summary: Mapping[str, Any] = field(default_factory=dict)  # what check prints and open records
+    graphs: Mapping[str, str] = {}  # program -> text of its graph, for graph.ir
+    summary: Mapping[str, Any] = {}  # what check prints and open records

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import os
-import platform
-import socket
-import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from ..device import Device, DeviceFacts
+from ..records import NamedTuple
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """`device`: name, kind, model, count, ranks, threads, memory_bytes; `numerics`: what bits
     depend on (45.11)."""
 
     device: Mapping[str, Any]
     numerics: Mapping[str, str]
     versions: Mapping[str, str]
-    plugins: Mapping[str, str] = field(default_factory=dict)
-    host: str = field(default_factory=socket.gethostname)
+    plugins: Mapping[str, str]
+    host: str
 
 
 def machine(
@@ -38,6 +33,9 @@ def machine(
     plugins: Mapping[str, str] | None = None,
 ) -> Machine:
     """What is said of a device that was probed. `threads`: those it was opened with."""
+    import platform
+    import socket
+
     described: dict[str, Any] = {"name": device.name, "kind": kind or device.name}
     model = processor()
     if model:
@@ -45,10 +43,13 @@ def machine(
     described.update(count=1, ranks=1, threads=threads or facts.cores or 1)
     described["memory_bytes"] = facts.memory
     versions = {"python": platform.python_version(), **_installed(), **dict(facts.versions)}
-    return Machine(described, dict(device.numerics()), versions, dict(plugins or {}))
+    numerics = dict(device.numerics())
+    return Machine(described, numerics, versions, dict(plugins or {}), socket.gethostname())
 
 
 def _installed() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
     found = {}
     for name, distribution in (("sexpgpu", "sexpgpu-core"), ("numpy", "numpy")):
         try:
@@ -66,11 +67,15 @@ def processor() -> str | None:
                 return line.partition(":")[2].strip()
     except OSError:
         pass
+    import platform
+
     return platform.processor() or None
 
 
 def git(folder: Path) -> dict[str, Any] | None:
     """Commit of the folder's work tree, and whether it was changed; None outside one."""
+    import subprocess
+
     command = ["git", "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
         told = subprocess.run(

@@ -12,7 +12,6 @@ from .job import Job, ProgramFacts
 from .machine import Machine, environment, git
 
 VERSION = 1
-_SET = "set:"
 
 
 def manifest(
@@ -40,7 +39,7 @@ def manifest(
         "files": list(files),
         "modules": list(modules),
         "data": [loader.identity() for loader in loaders.values()],
-        "selection": selection(job),
+        "selection": job.experiment.chosen(),
         "deterministic": experiment.run.deterministic,
         "passes": {name: _pass(job, name) for name in job.passes},
         "device": dict(machine.device),
@@ -63,7 +62,7 @@ def opening(job: Job, machine: Machine, parent: Mapping[str, Any] | None) -> dic
     return {
         "file": shown_path(job.experiment.path),
         **_identity(job),
-        "selection": selection(job),
+        "selection": job.experiment.chosen(),
         "device": dict(machine.device),
         "parameters": parameters(job),
         "flops_per_step": flops,
@@ -81,17 +80,6 @@ def _identity(job: Job) -> dict[str, Any]:
         "seed": job.experiment.run.seed,
         "steps": job.steps,
         "precision": job.experiment.run.precision.lstrip(":"),
-    }
-
-
-def selection(job: Job) -> dict[str, Any]:
-    """What was chosen, and every knob's value after choosing, as Lisp text."""
-    chosen = job.experiment.selection
-    return {
-        "variant": chosen.get("variant"),
-        "point": chosen.get("point"),
-        "set": {k.removeprefix(_SET): v for k, v in chosen.items() if k.startswith(_SET)},
-        "values": {name: knob.text for name, knob in job.experiment.knobs.items()},
     }
 
 

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.loader import Loader
 from ..diagnostics import problem
 from ..ir import scalars
+from ..records import Record
 from .job import StageFacts
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Record):
     """`step`: steps done, skipped ones too. `batches`: drawn from each LOADER:STAGE so far."""
 
-    steps: int
-    step: int = 0
-    updates: int = 0
-    skipped: int = 0
-    examples: int = 0
-    batches: dict[str, int] = field(default_factory=dict)
-    counters: dict[str, int] = field(default_factory=dict)
+    __slots__ = ("batches", "counters", "examples", "skipped", "step", "steps", "updates")
+
+    def __init__(
+        self,
+        steps: int,
+        step: int = 0,
+        updates: int = 0,
+        skipped: int = 0,
+        examples: int = 0,
+        batches: dict[str, int] | None = None,
+        counters: dict[str, int] | None = None,
+    ) -> None:
+        self.steps = steps
+        self.step = step
+        self.updates = updates
+        self.skipped = skipped
+        self.examples = examples
+        self.batches = {} if batches is None else batches
+        self.counters = {} if counters is None else counters
 
     def advance(self, key: str, stage: StageFacts) -> None:
         """One more step of a stage, committed."""

@@ -6,7 +6,6 @@ import contextlib
 import resource
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from ..checkpoint.folder import Checkpoint
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, Problems, diagnostic
 from ..diagnostics.render_json import diagnostic_json
+from ..records import NamedTuple
 from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _CANNOT = frozenset({"E-DEVICE-MEMORY", "E-DEVICE-DISK", "E-DEVICE-ABSENT", "E-STORE-DENIED"})
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """How an attempt ended. `status`: the last status.json; `summary`: its key of that name."""
 
     state: str
