@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from op_table import Row
+from op_row import Row
 
 from sexpgpu_core.autodiff import differentiate
 from sexpgpu_core.compile.phases import Phases

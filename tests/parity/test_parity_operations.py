@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from op_table import ALL, Row
+from op_row import Row
+from op_table import ALL
 from sides import DEVICES, compare, graph_of, in_torch
 
 TOLERANCE = 1e-5
