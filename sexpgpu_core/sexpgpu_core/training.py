@@ -17,6 +17,8 @@ from .runtime.signals import Signals
 if TYPE_CHECKING:
     from .compile import Compiled
     from .device import Device
+    from .ir import Operations
+    from .runtime.fault import Cause, Fault
     from .runtime.folder import RunFolder
 
 
@@ -24,6 +26,7 @@ def train(
     loaded: Any,
     device: Device,
     compile: Callable[[Any, Device], Compiled],
+    operations: Callable[[Any], Operations],
     *,
     threads: int | None,
     name: str | None,
@@ -54,9 +57,7 @@ def train(
         if signals.reason is not None:
             return interrupted(folder, signals)
         try:
-            session = device.open(
-                compiled.job.units, compiled.job.persistent, threads=threads or 0
-            )
+            session = device.open(compiled.job.units, compiled.job.persistent, threads=threads or 0)
         except (Problem, Problems) as error:
             found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
             return failed(folder, found)
@@ -69,9 +70,23 @@ def train(
                 loaders=loaded.loaders,
                 resume=checkpoint,
                 signals=signals,
+                explain=_explain(compiled, session, lambda: operations(loaded.registry)),
             )
         finally:
             session.close()
+
+
+def _explain(
+    compiled: Compiled, session: Any, operations: Callable[[], Operations]
+) -> Callable[[Fault], Cause | None]:
+    """Finds what made a launch fault; nothing is imported for it before one does."""
+
+    def explain(fault: Fault) -> Cause | None:
+        from .compile.replay import Replay
+
+        return Replay(compiled.job.units, session, operations())(fault)
+
+    return explain
 
 
 def _told(folder: RunFolder, compiled: Compiled, session: Any, seconds: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem
@@ -15,28 +15,43 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+Watch = Callable[[Node, tuple[Any, ...], tuple[Any, ...]], None]
+"""Told of every node: its operands' arrays and its own."""
+
+
 def run(
-    graph: Graph, inputs: Mapping[str, np.ndarray], operations: Operations, f64: bool = False
+    graph: Graph,
+    inputs: Mapping[str, np.ndarray],
+    operations: Operations,
+    f64: bool = False,
+    watch: Watch | None = None,
 ) -> dict[str, np.ndarray]:
-    """All results by name, owned by the caller. `inputs` by input name, cast to the inputs' types.
+    """All results by name, owned by the caller. `inputs` by input name or by KIND:NAME, cast to
+    the inputs' types.
 
     `f64`: every float dtype counts as f64, for differences that must be exact. KeyError for an
     input that is missing, ValueError for one of another shape (scalars spread), Problem
     E-RUN-INDEX for an index outside its axis.
     """
-    return _Run(graph, inputs, operations, f64).results()
+    return _Run(graph, inputs, operations, f64, watch).results()
 
 
 class _Run:
     """Values of the nodes that the results need."""
 
     def __init__(
-        self, graph: Graph, inputs: Mapping[str, Any], operations: Operations, f64: bool
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Any],
+        operations: Operations,
+        f64: bool,
+        watch: Watch | None,
     ) -> None:
         self.graph = graph
         self.inputs = inputs
         self.operations = operations
         self.f64 = f64
+        self.watch = watch
         self.values: dict[tuple[int, int], Any] = {}
 
     def results(self) -> dict[str, Any]:
@@ -74,6 +89,8 @@ class _Run:
             found = (self._input(node, types[0]),)
         else:
             found = self._apply(node, arrays, types)
+        if self.watch is not None:
+            self.watch(node, arrays, found)
         for i, value in enumerate(found):
             self.values[node.id, i] = value
 
@@ -86,7 +103,8 @@ class _Run:
         import numpy as np
 
         name = node.get("name")
-        value = np.asarray(self.inputs[name])
+        key = f"{node.get('kind')}:{name}"
+        value = np.asarray(self.inputs[key if key in self.inputs else name])
         if value.shape not in (type_.shape, ()):
             raise ValueError(f"input {name} is {type_} and was given {value.shape}")
         return np.broadcast_to(value.astype(numpy_dtype(type_.dtype), copy=False), type_.shape)

@@ -1,0 +1,99 @@
+"""A launch that went wrong to the operation that was first: its graph again, node by node.
+
+By the operations' references in NumPy, on the values of before. Rounding may differ from the
+device's, so a value that is only just not finite may not be seen again: then there is no cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..device import Session, Unit
+from ..diagnostics import Diagnostic, Problem
+from ..ir import Graph, Operations
+from ..ir.graph import Node
+from ..ir.interpret import run
+from ..runtime.fault import Cause, Fault
+
+
+class _Found(Exception):
+    """The first node whose value is not finite, and what it was given."""
+
+    def __init__(self, node: Node, arrays: tuple[Any, ...]) -> None:
+        super().__init__(node.operation)
+        self.node, self.arrays = node, arrays
+
+
+class Replay:
+    """Explains faults of a session's programs; what `runtime.run` takes as `explain`."""
+
+    def __init__(self, units: Sequence[Unit], session: Session, operations: Operations) -> None:
+        self._graphs = {unit.name: unit.graph for unit in units}
+        self._session = session
+        self._operations = operations
+
+    def __call__(self, fault: Fault) -> Cause | None:
+        graph = self._graphs[fault.program]
+        try:
+            run(graph, self._inputs(graph, fault), self._operations, watch=_watch)
+        except _Found as found:
+            return _cause(graph, found)
+        except Problem as found:
+            return _of_index(found.diagnostic)
+        return None
+
+    def _inputs(self, graph: Graph, fault: Fault) -> Mapping[str, Any]:
+        found: dict[str, Any] = {}
+        for node in graph.inputs():
+            kind, name = node.get("kind"), node.get("name")
+            if kind == "batch":
+                found[f"{kind}:{name}"] = fault.batch[name]
+            elif kind == "scalar":
+                found[f"{kind}:{name}"] = fault.scalars[name]
+            else:
+                found[f"{kind}:{name}"] = self._session.read(f"{kind}:{name}")
+        return found
+
+
+def _watch(node: Node, arrays: tuple[Any, ...], values: tuple[Any, ...]) -> None:
+    """Stop where a value is not finite and none that it was made of was not."""
+    if node.operation in ("constant", "input"):
+        return
+    if any(_wrong(v) for v in values) and not any(_wrong(a) for a in arrays):
+        raise _Found(node, arrays)
+
+
+def _wrong(array: Any) -> int:
+    """How many elements are not finite; none of what is not of floats."""
+    import numpy as np
+
+    if array.dtype.kind in "iub":
+        return 0
+    return int(array.size - np.isfinite(array.astype(np.float64)).sum())
+
+
+def _cause(graph: Graph, found: _Found) -> Cause:
+    origin = graph.origin(found.node)
+    given = tuple(_range(a) for a in found.arrays if a.size)
+    if origin is None:
+        return Cause(found.node.operation, "", None, given)
+    return Cause(found.node.operation, origin.scope, origin.span, given)
+
+
+def _range(array: Any) -> dict[str, float]:
+    import numpy as np
+
+    wide = array.astype(np.float64)
+    return {
+        "minimum": float(wide.min()),
+        "maximum": float(wide.max()),
+        "non_finite": _wrong(array),
+    }
+
+
+def _of_index(d: Diagnostic) -> Cause | None:
+    """An operation's own refusal, which the interpreter has given its name and place."""
+    if d.code != "E-RUN-INDEX":
+        return None
+    return Cause(d.message.partition(":")[0], d.scope or "", d.span)
