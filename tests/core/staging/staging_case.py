@@ -105,6 +105,11 @@ def only(text: str, **more: Any) -> Diagnostic:
     return found
 
 
+def warnings(evaluator: Evaluator) -> list[str]:
+    """Codes of the warnings, those of names that a small file does not use apart."""
+    return [d.code for d in evaluator.diagnostics if d.code != "W-UNUSED"]
+
+
 def body(form: str) -> str:
     """A file whose model's value is a form of x, f32 (8 64)."""
     return whole(

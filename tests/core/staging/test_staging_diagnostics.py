@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from staging_case import LOADER, MODEL, RUN, body, declared, faults, only, whole
+from staging_case import LOADER, MODEL, RUN, body, declared, faults, only, warnings, whole
 
 
 def place(text: str, found: str) -> tuple[int, int]:
@@ -240,12 +240,12 @@ def test_name_as_a_keyword_of_a_model_breaks_the_contract() -> None:
 
 def test_a_knob_that_nothing_reads_is_a_warning() -> None:
     _, evaluator = declared(whole(knobs="(defknob spare 1)\n"))
-    assert [d.code for d in evaluator.diagnostics] == ["W-KNOB-UNUSED"]
+    assert warnings(evaluator) == ["W-KNOB-UNUSED"]
 
 
 def test_splits_that_overlap_are_a_warning() -> None:
     _, evaluator = declared(whole(loader=LOADER.replace("(0.8 1)", "(0.7 1)")))
-    assert "W-SPLIT-OVERLAP" in [d.code for d in evaluator.diagnostics]
+    assert "W-SPLIT-OVERLAP" in warnings(evaluator)
 
 
 def test_faults_come_in_source_order() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from staging_case import FIELDS, declared, traced, traced_pass, whole
+from staging_case import FIELDS, declared, traced, traced_pass, warnings, whole
 
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir.interpret import run
@@ -93,7 +93,7 @@ def test_what_does_not_add_is_a_warning_in_a_pass() -> None:
     )
     experiment, evaluator = declared(text)
     trace_pass(experiment, evaluator, OPERATIONS, "val", "data", "val", FIELDS, 8)
-    assert [d.code for d in evaluator.diagnostics] == ["W-METRIC-BATCHWISE"]
+    assert warnings(evaluator) == ["W-METRIC-BATCHWISE"]
 
 
 def test_metrics_by_an_index_are_one_an_index() -> None:

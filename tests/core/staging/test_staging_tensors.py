@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from staging_case import body, declared, faults, only, traced, value_of
+from staging_case import body, declared, faults, only, traced, value_of, warnings
 
 from sexpgpu_core.evaluator.definitions import BUILTINS, TENSOR_NAMES
 from sexpgpu_core.staging.tensor import GENERIC
@@ -109,7 +109,7 @@ def test_integers_of_unlike_dtype_compare_by_value() -> None:
 
 def test_broadcasting_that_makes_both_sides_grow_is_a_warning() -> None:
     _, evaluator = declared(body("(- (tref x t 0) (unsqueeze (tref x t 1) 1))"))
-    assert evaluator.diagnostics == []
+    assert warnings(evaluator) == []
     from staging_case import FIELDS
 
     from sexpgpu_core.ir.ops import OPERATIONS
@@ -117,7 +117,7 @@ def test_broadcasting_that_makes_both_sides_grow_is_a_warning() -> None:
 
     experiment, evaluator = declared(body("(- (tref x t 0) (unsqueeze (tref x t 1) 1))"))
     trace_stage(experiment, evaluator, OPERATIONS, "data", "train", FIELDS, 8)
-    assert [d.code for d in evaluator.diagnostics] == ["W-BROADCAST-OUTER"]
+    assert warnings(evaluator) == ["W-BROADCAST-OUTER"]
 
 
 def test_a_step_scalar_enters_where_it_meets_a_tensor() -> None:
@@ -178,7 +178,7 @@ def test_a_tensor_kept_from_another_trace_escapes() -> None:
 def test_a_file_may_take_the_name_of_a_tensor_builtin() -> None:
     text = body("(norm x)").replace("(defmodel", "(defun norm (x) (* 2 x))\n(defmodel", 1)
     _, evaluator = declared(text)
-    assert [d.code for d in evaluator.diagnostics] == ["W-SHADOW"]
+    assert warnings(evaluator) == ["W-SHADOW"]
 
 
 def test_every_tensor_builtin_is_documented() -> None:
