@@ -67,9 +67,10 @@ def metrics(values: Mapping[str, Any]) -> str:
 
 
 def told(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Without an objective that is one of the other metrics: it says nothing more."""
-    rest = [value for name, value in values.items() if not name.endswith("/objective")]
-    return {n: v for n, v in values.items() if not (n.endswith("/objective") and v in rest)}
+    """Without an objective that reads as one of the other metrics: it says nothing more."""
+    shown = {name: units.metric(value) for name, value in values.items()}
+    rest = [text for name, text in shown.items() if not name.endswith("/objective")]
+    return {n: v for n, v in values.items() if not (n.endswith("/objective") and shown[n] in rest)}
 
 
 def _open(event: Event, steps: int | None) -> str:

@@ -98,7 +98,8 @@ def text(status: dict[str, Any], folder: str, again: str) -> str:
         + (f" of {steps:,}" if steps else "")
         + f" after {units.duration(status['elapsed'])}"
     ]
-    rows = [(name, _at(at)) for name, at in list(told(status["metrics"]).items())[:4]]
+    last = told({name: at["value"] for name, at in status["metrics"].items()})
+    rows = [(name, _at(status["metrics"][name])) for name in list(last)[:4]]
     rows += [(f"best {name}", _at(at)) for name, at in list(status["best"].items())[:2]]
     for target in status["targets"][:2]:
         met = "met" if target["met"] else "not met"
