@@ -1,23 +1,37 @@
 """A matrix product as LLVM text: a register-blocked micro-kernel with packed panels of B.
 
+Two forms: cells that pack the panels they need, and cells over panels that a record packed before.
+
 Every element of C is one chain of fma over k in ascending order, cut in blocks of KC whose sums
 are added in order. So its bits depend on k alone: not on the grid, the rows taken or the threads.
 """
 
 from __future__ import annotations
 
-from .gemm_pack import mask, pack_columns, pack_left, pack_left_rows, pack_rows
-from .gemm_shape import KC, LEFT_ROWS, SLOTS, Shape
+from .gemm_pack import (
+    load_slots,
+    mask,
+    pack_columns,
+    pack_entry,
+    pack_left,
+    pack_left_rows,
+    pack_rows,
+    packing,
+)
+from .gemm_shape import KC, LEFT_ROWS, Shape
 
 
 def gemm_text(name: str, shape: Shape) -> str:
-    """A module with `void NAME(ptr block, i64 begin, i64 end)` over cells of C = A B."""
+    """A module of three functions (ptr block, i64 begin, i64 end): NAME over cells of C = A B,
+    NAME_pack over panels of B, NAME_packed over cells of C with those panels."""
     parts = [_declarations(shape), *(pack_left(shape, h) for h in shape.heights)]
     parts.append(pack_left_rows(shape))
     for vectors in shape.vectors:
         parts += [pack_rows(shape, vectors), pack_columns(shape, vectors)]
         parts += [_micro(shape, height, vectors) for height in shape.heights]
-    parts += [_tile(shape), _entry(name, shape)]
+    for packed in (False, True):
+        parts += [_tile(shape, packed), _entry(name, shape, packed)]
+    parts.append(pack_entry(name, shape))
     return "\n".join(parts)
 
 
@@ -27,7 +41,8 @@ def _declarations(s: Shape) -> str:
     return f"""declare {v} @llvm.fma.{o}({v}, {v}, {v})
 declare {v} @llvm.masked.load.{o}.p0(ptr, i32, {mask}, {v})
 declare void @llvm.masked.store.{o}.p0({v}, ptr, i32, {mask})
-declare i64 @llvm.umin.i64(i64, i64)"""
+declare i64 @llvm.umin.i64(i64, i64)
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"""
 
 
 def _micro(s: Shape, height: int, vectors: int) -> str:
@@ -41,7 +56,7 @@ def _micro(s: Shape, height: int, vectors: int) -> str:
     for r in range(height):
         lines.append(f"  %ro{r} = mul i64 %ai, {r}")
         lines.append(f"  %ar{r} = getelementptr {t}, ptr %a, i64 %ro{r}")
-    lines += ["  br label %loop", "loop:"]
+    lines += [*_fetch(s, height, vectors), "  br label %loop", "loop:"]
     lines += [f"  %{x} = phi i64 [0, %entry], [%{x}.1, %loop]" for x in ("k", "ao", "bo")]
     grid = [(r, c) for r in range(height) for c in range(vectors)]
     lines += [
@@ -84,6 +99,20 @@ def _micro(s: Shape, height: int, vectors: int) -> str:
     return "\n".join([*lines, "}"])
 
 
+def _fetch(s: Shape, height: int, vectors: int) -> list[str]:
+    """Ask for the lines of C before they are written: a tenth of a product whose C is not near."""
+    lines = []
+    for r in range(height):
+        lines.append(f"  %pf{r} = mul i64 %ldc, {r}")
+        for c in range(vectors):
+            lines += [
+                f"  %pf{r}.{c} = add i64 %pf{r}, {c * s.width}",
+                f"  %pp{r}.{c} = getelementptr {s.scalar}, ptr %c, i64 %pf{r}.{c}",
+                f"  call void @llvm.prefetch.p0(ptr %pp{r}.{c}, i32 1, i32 3, i32 1)",
+            ]
+    return lines
+
+
 def _write(s: Shape, kind: str, how: str, grid: list[tuple[int, int]]) -> list[str]:
     """Store the accumulators: all lanes or masked, over C or added to it."""
     v, t, o = s.vector, s.scalar, s.overload
@@ -112,12 +141,14 @@ def _write(s: Shape, kind: str, how: str, grid: list[tuple[int, int]]) -> list[s
     return [*lines, "  ret void"]
 
 
-def _tile(s: Shape) -> str:
-    """C[m, n] = A[m, k] B[k, n] with strides; k = 0 gives zeros."""
+def _tile(s: Shape, packed: bool) -> str:
+    """C[m, n] = A[m, k] B[k, n] with strides; k = 0 gives zeros. `packed`: %panel is that of the
+    first column at k = 0, and one of the next KC rows of B lies %step panels further."""
     t, w, wide = s.scalar, s.width, s.columns
+    name, more = ("tilep", ", i64 %step") if packed else ("tile", "")
     lines = [
-        f"""define internal void @tile(ptr %a, i64 %ai, i64 %ak, ptr %b, i64 %bk, i64 %bj, \
-ptr %c, i64 %ldc, i64 %m, i64 %n, i64 %k, ptr %panel, ptr %left) {{
+        f"""define internal void @{name}(ptr %a, i64 %ai, i64 %ak, ptr %b, i64 %bk, i64 %bj, \
+ptr %c, i64 %ldc, i64 %m, i64 %n, i64 %k, ptr %panel, ptr %left{more}) {{
 entry:
   %across = icmp ne i64 %bj, 1
   %standing = icmp eq i64 %ai, 1
@@ -149,11 +180,18 @@ panels:
   %jbo = mul i64 %j, %bj
   %bp = getelementptr {t}, ptr %bb, i64 %jbo
   %cj = getelementptr {t}, ptr %c, i64 %j
-  %narrow = icmp ule i64 %cols, {w}
-  br i1 %narrow, label %v1, label %v2"""
+  %narrow = icmp ule i64 %cols, {w}"""
     ]
+    if packed:
+        lines.append(f"""  %pk = udiv i64 %kb, {KC}
+  %ps = mul i64 %pk, %step
+  %pj = udiv i64 %j, {wide}
+  %pn = add i64 %ps, %pj
+  %po = mul i64 %pn, {KC * wide}
+  %made = getelementptr {t}, ptr %panel, i64 %po""")
+    lines.append("  br i1 %narrow, label %v1, label %v2")
     for vectors in s.vectors:
-        lines += _panel(s, vectors)
+        lines += _panel(s, vectors, packed)
     lines.append(f"""panelend:
   %j.1 = add i64 %j, %cols
   %jgo = icmp ult i64 %j.1, %n
@@ -168,16 +206,12 @@ done:
     return "\n".join(lines)
 
 
-def _panel(s: Shape, vectors: int) -> list[str]:
+def _panel(s: Shape, vectors: int, packed: bool) -> list[str]:
     """Pack one panel, then take rows by the tallest micro-kernel that fits, then the next."""
     t, x = s.scalar, f"v{vectors}"
-    lines = [f"{x}:", f"  br i1 %across, label %{x}c, label %{x}r"]
-    for kind, function in (("c", "columns"), ("r", "rows")):
-        lines += [
-            f"{x}{kind}:",
-            f"  call void @{function}{vectors}(ptr %bp, i64 %ldb, i64 %kc, i64 %cols, ptr %panel)",
-            f"  br label %{x}m",
-        ]
+    panel = "%made" if packed else "%panel"
+    lines = [f"{x}:"]
+    lines += [f"  br label %{x}m"] if packed else packing(x, vectors, "%panel")
     lines += [f"{x}m:", f"  br label %{x}h{s.heights[0]}"]
     before, start = f"{x}m", "0"
     for position, height in enumerate(s.heights):
@@ -198,7 +232,7 @@ def _panel(s: Shape, vectors: int) -> list[str]:
   %pl{h} = getelementptr {t}, ptr %left, i64 %lo{h}
   %al{h} = select i1 %turn, ptr %pl{h}, ptr %pa{h}
   %ak{h} = select i1 %turn, i64 {height}, i64 %ak
-  call void @micro{height}x{vectors}(ptr %al{h}, i64 %ai, i64 %ak{h}, ptr %panel, i64 %kc, \
+  call void @micro{height}x{vectors}(ptr %al{h}, i64 %ai, i64 %ak{h}, ptr {panel}, i64 %kc, \
 ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols)
   %i1{h} = add i64 %i{h}, {height}
   br label %{h}""")
@@ -206,18 +240,15 @@ ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols)
     return lines
 
 
-def _entry(name: str, s: Shape) -> str:
+def _entry(name: str, s: Shape, packed: bool) -> str:
     """Cells [begin, end), in order of batch, row block, column block."""
     t = s.scalar
-    lines = [f"define void @{name}(ptr %block, i64 %begin, i64 %end) {{", "entry:"]
-    lines.append(f"  %panel = alloca [{KC * s.columns} x {t}], align 64")
+    suffix = "_packed" if packed else ""
+    lines = [f"define void @{name}{suffix}(ptr %block, i64 %begin, i64 %end) {{", "entry:"]
+    if not packed:
+        lines.append(f"  %panel = alloca [{KC * s.columns} x {t}], align 64")
     lines.append(f"  %left = alloca [{KC * LEFT_ROWS} x {t}], align 64")
-    for i, slot in enumerate(SLOTS):
-        kind = "ptr" if slot in ("a", "b", "c") else "i64"
-        lines += [
-            f"  %p.{slot} = getelementptr i64, ptr %block, i64 {i}",
-            f"  %{slot} = load {kind}, ptr %p.{slot}",
-        ]
+    lines += load_slots()
     lines.append("""  %mr = add i64 %m, %rows
   %mr1 = sub i64 %mr, 1
   %rblocks = udiv i64 %mr1, %rows
@@ -252,12 +283,20 @@ cell:
             f"  %{which}t3 = mul i64 %{index}, %{stride}",
             f"  %{which}t4 = add i64 %{which}t2, %{which}t3",
         ]
+    tile, more = "tile", ""
+    if packed:
+        tile, more = "tilep", ", i64 %step"
+        lines.append(f"""  %nw = add i64 %n, {s.columns - 1}
+  %step = udiv i64 %nw, {s.columns}
+  %cw = udiv i64 %col, {s.columns}
+  %co = mul i64 %cw, {KC * s.columns}
+  %panel = getelementptr {t}, ptr %packed, i64 %co""")
     lines.append(f"""  %ct5 = add i64 %ct4, %col
   %pa = getelementptr {t}, ptr %a, i64 %at4
   %pb = getelementptr {t}, ptr %b, i64 %bt4
   %pc = getelementptr {t}, ptr %c, i64 %ct5
-  call void @tile(ptr %pa, i64 %ai, i64 %ak, ptr %pb, i64 %bk, i64 %bj, ptr %pc, i64 %ldc, \
-i64 %tm, i64 %tn, i64 %k, ptr %panel, ptr %left)
+  call void @{tile}(ptr %pa, i64 %ai, i64 %ak, ptr %pb, i64 %bk, i64 %bj, ptr %pc, i64 %ldc, \
+i64 %tm, i64 %tn, i64 %k, ptr %panel, ptr %left{more})
   %x.1 = add i64 %x, 1
   %go = icmp ult i64 %x.1, %end
   br i1 %go, label %cell, label %done

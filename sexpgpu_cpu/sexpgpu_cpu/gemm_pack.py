@@ -3,7 +3,7 @@ micro-kernel, zeros beyond the edge."""
 
 from __future__ import annotations
 
-from .gemm_shape import Shape
+from .gemm_shape import KC, SLOTS, Shape
 
 
 def mask(s: Shape, vectors: int) -> list[str]:
@@ -206,3 +206,72 @@ b{h}:
   br label %h{h}""")
         before, start = f"h{h}", f"%i{h}"
     return "\n".join([*lines, "done:", "  ret void", "}"])
+
+
+def load_slots() -> list[str]:
+    """Every word of the argument block, by its name."""
+    lines = []
+    for i, slot in enumerate(SLOTS):
+        kind = "ptr" if slot in ("a", "b", "c", "packed") else "i64"
+        lines += [
+            f"  %p.{slot} = getelementptr i64, ptr %block, i64 {i}",
+            f"  %{slot} = load {kind}, ptr %p.{slot}",
+        ]
+    return lines
+
+
+def packing(label: str, vectors: int, panel: str) -> list[str]:
+    """Pack a panel along the contiguous axis of B, then go to LABELm."""
+    lines = [f"  br i1 %across, label %{label}c, label %{label}r"]
+    for kind, function in (("c", "columns"), ("r", "rows")):
+        lines += [
+            f"{label}{kind}:",
+            f"  call void @{function}{vectors}(ptr %bp, i64 %ldb, i64 %kc, i64 %cols, ptr {panel})",
+            f"  br label %{label}m",
+        ]
+    return lines
+
+
+def pack_entry(name: str, s: Shape) -> str:
+    """Panels [begin, end) of B: first all of the first KC rows, then of the next."""
+    t, wide = s.scalar, s.columns
+    lines = [
+        f"define void @{name}_pack(ptr %block, i64 %begin, i64 %end) {{",
+        "entry:",
+        *load_slots(),
+        f"""  %across = icmp ne i64 %bj, 1
+  %ldb = select i1 %across, i64 %bj, i64 %bk
+  %nw = add i64 %n, {wide - 1}
+  %step = udiv i64 %nw, {wide}
+  %any = icmp ult i64 %begin, %end
+  br i1 %any, label %cell, label %done
+cell:
+  %x = phi i64 [%begin, %entry], [%x.1, %next]
+  %kn = udiv i64 %x, %step
+  %jn = urem i64 %x, %step
+  %kb = mul i64 %kn, {KC}
+  %j = mul i64 %jn, {wide}
+  %kl = sub i64 %k, %kb
+  %kc = call i64 @llvm.umin.i64(i64 %kl, i64 {KC})
+  %jl = sub i64 %n, %j
+  %cols = call i64 @llvm.umin.i64(i64 %jl, i64 {wide})
+  %ko = mul i64 %kb, %bk
+  %jo = mul i64 %j, %bj
+  %bo = add i64 %ko, %jo
+  %bp = getelementptr {t}, ptr %b, i64 %bo
+  %do = mul i64 %x, {KC * wide}
+  %d = getelementptr {t}, ptr %packed, i64 %do
+  %narrow = icmp ule i64 %cols, {s.width}
+  br i1 %narrow, label %v1, label %v2""",
+    ]
+    for vectors in s.vectors:
+        label = f"v{vectors}"
+        lines += [f"{label}:", *packing(label, vectors, "%d"), f"{label}m:", "  br label %next"]
+    lines.append("""next:
+  %x.1 = add i64 %x, 1
+  %go = icmp ult i64 %x.1, %end
+  br i1 %go, label %cell, label %done
+done:
+  ret void
+}""")
+    return "\n".join(lines)

@@ -72,6 +72,7 @@ SLOTS = (
     *("n1", "n2"),  # sizes of batch axes 1 and 2 (axis 0 follows from the cells)
     *("a0", "a1", "a2", "b0", "b1", "b2", "c0", "c1", "c2"),  # batch strides
     *("rows", "columns"),  # of a cell
+    "packed",  # panels of B made beforehand, or 0
 )
 """The argument block, eight bytes each."""
 
@@ -94,6 +95,30 @@ def _standing_grid(m: int, n: int, columns: int) -> tuple[int, int]:
     blocks = max(-(-m // LEFT_ROWS), min(CELLS // 2 // -(-n // max(wide, 1)), m // 60), 1)
     rows = -(-m // blocks)
     return min(m, -(-rows // 12) * 12), wide
+
+
+PACKED_ROWS, PACKED_COLUMNS = 96, 1024
+"""Most rows and columns of a cell whose panels of B are packed beforehand."""
+
+
+def prepacked(m: int, n: int, k: int, batch: int) -> bool:
+    """Whether a record of its own packs B once for all cells: they are many, and B is one."""
+    return batch == 1 and m > PACKED_ROWS and m * n * k > SMALL
+
+
+def packed_grid(m: int, n: int, standing: bool) -> tuple[int, int]:
+    """Rows and columns of a cell over packed panels: as wide as may be, for A is read once."""
+    wide = min(n, PACKED_COLUMNS)
+    if standing:
+        return _standing_grid(m, n, 1)[0], wide
+    blocks = -(-m // PACKED_ROWS)
+    return min(m, -(-m // blocks // 12) * 12), wide
+
+
+def panels(n: int, k: int, columns: int) -> tuple[int, int]:
+    """Panels of B (cells of the packing), and elements that they take."""
+    number = -(-n // columns) * -(-k // KC)
+    return number, number * KC * columns
 
 
 def cells(m: int, n: int, rows: int, columns: int, batch: int) -> int:

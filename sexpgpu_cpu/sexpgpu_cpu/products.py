@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+import math
+from collections.abc import Callable
 
+from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import View
 from sexpgpu_core.records import NamedTuple
 
 from .blas import Provider, provider
 from .blas_source import BLAS
 from .gemm_emit import gemm_text
-from .gemm_shape import cells, grid, shape_for
+from .gemm_shape import cells, grid, packed_grid, panels, prepacked, shape_for
 from .host import host
 from .loader import CodeUnit, unit_key
 from .native.unit import native_unit
-from .work import Span, Work
+from .work import Work
 
 RATE = {"f32": 45e9, "f64": 20e9}
 """Multiply-adds a second of one core, about."""
+
+PACK = 0.2e-9
+"""Seconds to pack an element, about."""
 
 
 class Matrix(NamedTuple):
@@ -124,15 +129,19 @@ def unit(dtype: str) -> CodeUnit:
 
         return compile_text(text, name, optimize=True)
 
-    return CodeUnit(unit_key("gemm", text), (name,), make)
+    return CodeUnit(unit_key("gemm", text), (name, f"{name}_pack", f"{name}_packed"), make)
 
 
-def product_work(product: Product, spans: Sequence[Span], call: int, commit: bool) -> list[Work]:
-    """One piece of work, or one for each index of the batch axes beyond the third."""
-    whole = merged(product)
+def product_work(
+    product: Product, call: int, commit: bool, common: Callable[[int], int]
+) -> list[Work]:
+    """A piece of work for each index of the batch axes beyond the third, or two: panels of B, then
+    the product over them, in room that `common` gives. Spans are the caller's to set."""
     works = []
-    for part in _three_axes(whole):
-        works.append(_work(part, spans, call, commit))
+    for part in _three_axes(merged(product)):
+        works += _work(part, common)
+    for work in works:
+        work.call, work.commit = call, commit
     return works
 
 
@@ -152,29 +161,42 @@ def _three_axes(product: Product) -> list[Product]:
     return parts
 
 
-def _work(product: Product, spans: Sequence[Span], call: int, commit: bool) -> Work:
+def _work(product: Product, common: Callable[[int], int]) -> list[Work]:
     library = provider()
     if not library.emitted and product.k:
         work = _library_work(product, library)
         if work is not None:
-            work.spans, work.call, work.commit = tuple(spans), call, commit
-            return work
-    return _emitted_work(product, spans, call, commit)
+            return [work]
+    return _emitted_work(product, common)
 
 
-def _emitted_work(p: Product, spans: Sequence[Span], call: int, commit: bool) -> Work:
+def _emitted_work(p: Product, common: Callable[[int], int]) -> list[Work]:
     code = unit(p.dtype)
     shape = shape_for(host().width, p.dtype)
+    batch = math.prod(p.batch)
     standing = p.a.row == 1 and p.a.column != 1
-    rows, columns = grid(p.m, p.n, p.k, shape.columns, standing)
+    before = prepacked(p.m, p.n, p.k, batch)
+    if before:
+        number, size = panels(p.n, p.k, shape.columns)
+        rows, columns = packed_grid(p.m, p.n, standing)
+        packed = common(size * WIDTH[p.dtype])
+        words = _words(p, rows, columns, packed)
+        seconds = p.n * p.k / number * PACK
+        pack = [Work(code, code.names[1], words, number, seconds)]
+    else:
+        rows, columns = grid(p.m, p.n, p.k, shape.columns, standing)
+        words, pack = _words(p, rows, columns, 0), []
+    cut = cells(p.m, p.n, rows, columns, batch)
+    seconds = p.m * p.n * p.k * batch / RATE[p.dtype] / max(cut, 1) + 2e-7
+    return [*pack, Work(code, code.names[2 if before else 0], words, cut, seconds)]
+
+
+def _words(p: Product, rows: int, columns: int, packed: int) -> list[int]:
+    """The argument block: see gemm_shape.SLOTS."""
     sizes = _sizes(p)
-    batch = sizes[0] * sizes[1] * sizes[2]
     words = [p.a.address, p.b.address, p.c.address, p.m, p.n, p.k]
     words += [p.a.row, p.a.column, p.b.row, _across(p), p.c.row, sizes[1], sizes[2]]
-    words += [*_batch_strides(p), rows, columns]
-    number = cells(p.m, p.n, rows, columns, batch)
-    seconds = p.m * p.n * p.k * batch / RATE[p.dtype] / max(number, 1) + 2e-7
-    return Work(code, code.names[0], words, number, seconds, tuple(spans), call=call, commit=commit)
+    return [*words, *_batch_strides(p), rows, columns, packed]
 
 
 def _sizes(p: Product) -> tuple[int, ...]:

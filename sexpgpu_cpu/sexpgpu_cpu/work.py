@@ -45,15 +45,20 @@ class Work:
     commit: bool = False
 
 
+COMMON = 1 << 20
+"""Bytes of common room to begin with; untouched pages cost nothing."""
+
+
 class Places:
     """Addresses of a program's buffers, and memory that single calls need beside them."""
 
-    __slots__ = ("kept", "plan", "regions")
+    __slots__ = ("_common", "kept", "plan", "regions")
 
     def __init__(self, plan: Plan, regions: Mapping[Region, int]) -> None:
         self.plan = plan
         self.regions = regions
         self.kept: list[Memory] = []
+        self._common = Memory(COMMON)
 
     def address(self, storage: int) -> int:
         buffer = self.plan.buffers[storage]
@@ -67,6 +72,13 @@ class Places:
         """Address of room for one call alone."""
         self.kept.append(Memory(size))
         return self.kept[-1].address
+
+    def common(self, size: int) -> int:
+        """Address of room that calls use one after another: it stays in the caches."""
+        if size > self._common.size:
+            self.kept.append(self._common)
+            self._common = Memory(size)
+        return self._common.address
 
     def constant(self, values: Sequence[float], dtype: str) -> int:
         """Address of numbers of a dtype, written now."""

@@ -82,6 +82,12 @@ class Frame:
         self.spans.append(Span(address, address + max(size, 1), True))
         return address
 
+    def common(self, size: int) -> int:
+        """Memory that calls share in turn; what is in it lasts for this call."""
+        address = self.places.common(size)
+        self.spans.append(Span(address, address + size, True))
+        return address
+
     def move(self, view: View, address: int, type: Type, room: int) -> None:
         """A view to dense room, converted."""
         target = row_major(type.shape)

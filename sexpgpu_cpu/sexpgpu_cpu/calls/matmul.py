@@ -24,7 +24,7 @@ def _real(frame: Frame, dtype: str) -> None:
     if product is None or _views_differ(frame, dtype):
         product = oriented(_product(frame, dtype, copied=True))
     assert product is not None
-    for work in product_work(product, (), frame.number, frame.call.commit):
+    for work in product_work(product, frame.number, frame.call.commit, frame.common):
         if work.cells:
             frame.works.append(work)
 
