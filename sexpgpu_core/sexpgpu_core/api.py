@@ -15,7 +15,7 @@ from .data.loader import Loader
 from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, nearest, problem
 from .plugins import installed
 from .records import NamedTuple
-from .registry import Registry
+from .registry import BUILTIN, Registry
 from .spans import Source
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ def _module(registry: Registry, name: str) -> Any:
     from .evaluator.modules import ModuleText
 
     path, text = registry.text("modules", name)
-    return ModuleText(path, text)
+    return ModuleText(path, text, registry.owner("modules", name) in BUILTIN)
 
 
 def _source_rows(registry: Registry) -> list[Any]:

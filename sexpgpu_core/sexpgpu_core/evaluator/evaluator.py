@@ -22,6 +22,7 @@ from .scope import FunctionScope, Scope
 from .standard_variables import start_variables
 from .type_specifiers import CLASSES, EXPANDERS
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
+from .waiting import Waiting
 
 PROGN = core_symbol("PROGN")
 
@@ -57,11 +58,12 @@ class Evaluator(Machine):
         self.knobs = knobs or {}
         self.module = module = Module(source.name, source.name)
         self.library.loading.append(source.name)
-        self._outside(lambda: self._load(source, module))
+        self._outside(lambda: self._load(source, module, False))
         return module
 
-    def _load(self, source: Source, module: Module) -> None:
-        Loading(self, source, module).run()
+    def _load(self, source: Source, module: Module, tried: bool) -> None:
+        kind = Waiting if tried else Loading
+        kind(self, source, module).run()
 
     def evaluate(self, text: str, module: Module | None = None) -> Value:
         """The values of the last form of a text."""
@@ -147,7 +149,7 @@ class Evaluator(Machine):
         """Whether anything of that name was defined."""
         cell = self.cells.get(symbol)
         return (
-            (cell is not None and (cell.function is not None or cell.poisoned))
+            (cell is not None and (cell.defined or cell.poisoned))
             or symbol in self.macros
             or symbol.value is not UNBOUND
             or symbol in self.symbol_macros

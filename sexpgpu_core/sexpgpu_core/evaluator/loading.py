@@ -31,12 +31,15 @@ HEADS = ("require", "provide")
 
 
 class Loading:
-    """The loading of one text into one module."""
+    """The loading of one text into one module. `text`: what to read of it, all by default."""
 
-    def __init__(self, evaluator: Evaluator, source: Source, module: Module) -> None:
+    def __init__(
+        self, evaluator: Evaluator, source: Source, module: Module, text: str | None = None
+    ) -> None:
         self.evaluator = evaluator
         self.source = source
         self.module = module
+        self.text = source.text if text is None else text
         self.errors: list[Diagnostic] = []
         self.stopped = False
 
@@ -44,14 +47,13 @@ class Loading:
         """Load; raises Problems with all that is wrong, in source order."""
         evaluator = self.evaluator
         before, analyzer = evaluator.module, evaluator.analyzer
-        evaluator.module, evaluator.analyzer = self.module, Analyzer(evaluator)
-        evaluator.analyzer.loading = True
+        self.enter()
         try:
             shadow_names(evaluator, self.source, self.module)
             forms = self._read()
             for form in forms:
                 if not self.stopped:
-                    self._form(form)
+                    self.form(form)
             if not self.stopped:
                 self._check_references()
                 self._check_exports(forms)
@@ -60,9 +62,15 @@ class Loading:
         if self.errors:
             raise Problems(in_order(self.errors))
 
+    def enter(self) -> None:
+        """Make the module the one whose forms are evaluated."""
+        evaluator = self.evaluator
+        evaluator.module, evaluator.analyzer = self.module, Analyzer(evaluator)
+        evaluator.analyzer.loading = True
+
     def _read(self) -> list[Value]:
         """All forms; what is required is loaded on the way, since later names depend on it."""
-        reader = Reader(self.source, self.module)
+        reader = Reader(self.source, self.module, self.text)
         forms = []
         for form in reader.forms():
             forms.append(form)
@@ -90,7 +98,8 @@ class Loading:
         else:
             provide(form, self.module)
 
-    def _form(self, form: Value) -> None:
+    def form(self, form: Value) -> None:
+        """Evaluate a top-level form; what is wrong with it joins `errors`."""
         evaluator = self.evaluator
         head = head_name(form)
         span = span_of(form)
@@ -227,7 +236,7 @@ class Loading:
             rest = form.cdr
             while rest is not NIL:
                 symbol = self.module.exports[rest.car.name]
-                if not evaluator.is_defined(symbol) and symbol.name not in self.module.defined:
+                if symbol.name not in self.module.defined and not evaluator.is_defined(symbol):
                     self._note(self._not_provided(symbol, rest))
                 rest = rest.cdr
 
@@ -277,4 +286,4 @@ def in_order(errors: list[Diagnostic]) -> list[Diagnostic]:
     return sorted(errors, key=lambda d: (d.span is None, d.span.start if d.span else 0))
 
 
-__all__ = ["Loading", "in_order"]
+__all__ = ["Loading", "in_order", "shadow_names"]

@@ -37,9 +37,11 @@ class Limits(NamedTuple):
 class Cell:
     """What a global function name means now. `call` raises E-NAME-FUNCTION while `function` is
     None.
+
+    While a definition waits (evaluator.waiting) both slots are empty: who reads one evaluates it.
     """
 
-    __slots__ = ("call", "function", "name", "poisoned", "span")
+    __slots__ = ("call", "function", "name", "poisoned", "span", "waits")
 
     def __init__(self, name: Value) -> None:
         self.name = name  # a symbol, or (setf symbol)
@@ -62,6 +64,27 @@ class Cell:
         """No function of that name (fmakunbound)."""
         self.function = None
         self.call = self.undefined
+
+    @property
+    def defined(self) -> bool:
+        """Whether a function of that name is there or waits."""
+        return hasattr(self, "waits") or self.function is not None
+
+    def wait(self, define: Callable[[], None]) -> None:
+        """Let `define` define the function once it is asked for."""
+        del self.function, self.call
+        self.waits = define
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, slot: str) -> Any:
+            if slot not in ("function", "call"):
+                raise AttributeError(slot)
+            define = self.waits
+            del self.waits
+            self.clear()
+            define()
+            return getattr(self, slot)
 
 
 class Machine:

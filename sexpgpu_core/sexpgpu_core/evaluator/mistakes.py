@@ -125,7 +125,7 @@ def function_names(m: Machine) -> Iterable[str]:
     from .expansion import SPECIAL_FORMS
 
     for symbol, cell in m.cells.items():
-        if cell.function is not None and symbol.home != "":
+        if cell.defined and symbol.home != "":
             yield symbol.name.lower()
     for symbol in m.macros:
         yield symbol.name.lower()

@@ -14,10 +14,14 @@ STANDARD_PREFIXES = ("CL", "COMMON-LISP")
 
 
 class ModuleText(NamedTuple):
-    """A module that can be required: the path that diagnostics show, and its text."""
+    """A module that can be required: the path that diagnostics show, and its text.
+
+    `tried`: its distribution's tests load all of it, so a definition may wait until it is used.
+    """
 
     path: str
     text: str
+    tried: bool = False
 
 
 class Requirement(NamedTuple):

@@ -52,7 +52,7 @@ class Library:
         self,
         modules: Any,
         read_file: Callable[[str], str] | None,
-        load: Callable[[Source, Module], None],
+        load: Callable[[Source, Module, bool], None],
     ) -> None:
         self.modules = modules
         self.read_file = read_file
@@ -117,7 +117,7 @@ class Library:
         module = Module(key.removesuffix(".lisp") if relative else name, text.path)
         self.loading.append(key)
         try:
-            self.load(source, module)
+            self.load(source, module, text.tried)
         finally:
             self.loading.pop()
         self.loaded[key] = module

@@ -37,11 +37,14 @@ from .tokens import atom_end as end_of_atom
 
 
 class Reader:
-    """Reads one source. `forms()` yields top-level forms as they are complete."""
+    """Reads one source. `forms()` yields top-level forms as they are complete.
 
-    def __init__(self, source: Source, names: Names) -> None:
+    `text`: what is read in the source's place, of the same places; blanks leave something out.
+    """
+
+    def __init__(self, source: Source, names: Names, text: str | None = None) -> None:
         self.source = source
-        self.text = _without_trailing_space(source.text)
+        self.text = _without_trailing_space(source.text if text is None else text)
         self.names = names
         self.diagnostics: list[Diagnostic] = []
         self.comments: list[Span] = []
@@ -77,6 +80,12 @@ class Reader:
             self._column = None
             yield from self._forms_from(at)
             at = mistakes.unfinished(self) if len(self.stack) > 1 else -1
+
+    def form_at(self, at: int) -> Value:
+        """The top-level form that begins there, of a text that is known to be well formed."""
+        self.stack = [Frame(TOP, at, 0)]
+        self._column = None
+        return next(self._forms_from(at))
 
     def _forms_from(self, at: int) -> Iterator[Value]:
         text, atoms, stack, size = self.text, self._atoms, self.stack, len(self.text)
