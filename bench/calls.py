@@ -12,10 +12,11 @@ import time
 from collections import defaultdict
 from typing import Any
 
+from worker_sexpgpu import CONTEXT
+
 from sexpgpu_core import api
 from sexpgpu_core.ir.scalars import evaluate
 from sexpgpu_core.kernels.kernel import KernelCall
-from worker_sexpgpu import CONTEXT
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 REPEATS = 15
@@ -73,8 +74,9 @@ def main() -> None:
     for us, what, _ in rows:
         sums[what.split()[0]] += us
     for us, what, scope in sorted(rows, reverse=True):
-        print(f"{us:9.1f} us  {what:<90} {scope}")
-    print(f"step {min(times) * 1e3:.2f} ms, calls {total / 1e3:.2f} ms", dict(sums))
+        sys.stdout.write(f"{us:9.1f} us  {what:<90} {scope}\n")
+    kinds = "  ".join(f"{kind} {us / 1e3:.2f} ms" for kind, us in sums.items())
+    sys.stdout.write(f"step {min(times) * 1e3:.2f} ms, calls {total / 1e3:.2f} ms: {kinds}\n")
 
 
 def measure(session: Any, program: Any, unit: Any) -> list[tuple[float, str, str]]:
