@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, NoReturn
 
-from . import answer, failure
+from . import answer
 from .answer import Answer
 from .invocation import Invocation, wants_color
 
@@ -62,10 +62,12 @@ def _answer(argv: list[str]) -> int:
 
 
 def _failed(argv: list[str], error: Exception) -> int:
+    from . import failure
+
     found = failure.diagnosed(error)
     if found is not None:
         return _fail(argv, found, failure.exit_of(found) or 1)
-    from sexpgpu_core.config import cache_folder
+    from sexpgpu_core.caches import cache_folder
 
     diagnostic, report = failure.internal(error, argv, cache_folder(os.environ))
     return _fail(argv, [diagnostic], 70, report)

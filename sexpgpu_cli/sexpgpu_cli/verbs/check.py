@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +13,6 @@ from typing import Any
 import click
 
 from sexpgpu_core.diagnostics import Diagnostic, Problem
-from sexpgpu_core.diagnostics.render_json import diagnostic_json
-from sexpgpu_core.diagnostics.render_text import counts, render_all
 
 from .. import files, units
 from ..answer import Answer, cut, document
@@ -49,9 +48,10 @@ def check(
         },
         files=[_file(found, invocation.limit) for found in checked],
     )
-    again = f"sexpgpu check {' '.join(names)}{selection_flags(selection)} --limit 0"
     left = sum(max(0, len(f["diagnostics"]) - invocation.limit) for f in checked)
+    again = ""
     if left and invocation.limit:
+        again = f"sexpgpu check {' '.join(names)}{selection_flags(selection)} --limit 0"
         told.update(omitted={"diagnostics": left}, more=again)
     return Answer(told, _text(invocation, checked, again), code)
 
@@ -109,6 +109,8 @@ def _unread(name: str, d: Diagnostic) -> dict[str, Any]:
 
 
 def _file(found: dict[str, Any], limit: int) -> dict[str, Any]:
+    from sexpgpu_core.diagnostics.render_json import diagnostic_json
+
     shown, _ = cut(found["diagnostics"], limit)
     told = {k: v for k, v in found.items() if k not in ("exit", "output", "diagnostics")}
     told.update(ok=not found["exit"], diagnostics=[diagnostic_json(d) for d in shown])
@@ -116,7 +118,7 @@ def _file(found: dict[str, Any], limit: int) -> dict[str, Any]:
 
 
 def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> str:
-    import sys
+    from sexpgpu_core.diagnostics.render_text import counts, render_all
 
     color = invocation.colored(sys.stdout)
     parts: list[str] = []

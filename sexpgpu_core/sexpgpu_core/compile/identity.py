@@ -44,7 +44,8 @@ def training_hash(
 
 
 def _stage(traced: Traced, optimization: Optimization, operations: Operations) -> tuple[Any, ...]:
-    bodies = {id(u.body): graph_hash(u.body, operations) for u in optimization.updates.values()}
+    unlike = {id(u.body): u.body for u in optimization.updates.values()}
+    bodies = {key: graph_hash(body, operations) for key, body in unlike.items()}
     updates = tuple(
         (path, bodies[id(update.body)], tuple((s.name, s.init) for s in update.states))
         for path, update in sorted(optimization.updates.items())

@@ -71,15 +71,15 @@ def parse_parameters(text: str) -> Parameters:
 
 
 def _top_level_words(text: str) -> list[str]:
-    words, depth, word = [], 0, ""
-    for c in text.strip()[1:-1] + " ":
-        depth += (c == "(") - (c == ")")
-        if c.isspace() and depth == 0:
-            if word:
-                words.append(word)
-            word = ""
+    """Words of a lambda list; `(key default)` is one of them."""
+    words: list[str] = []
+    depth = 0
+    for word in text.strip()[1:-1].split():
+        if depth:
+            words[-1] += " " + word
         else:
-            word += c
+            words.append(word)
+        depth += word.count("(") - word.count(")")
     return words
 
 
