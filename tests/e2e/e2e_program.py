@@ -10,9 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import pytest
 
 from sexpgpu_cli.main import run
 
@@ -202,7 +205,13 @@ def closed(part: Any) -> Any:
     return made
 
 
-def schema(name: str) -> dict[str, Any]:
-    read = closed(json.loads(SCHEMAS.joinpath(f"{name}.json").read_text(encoding="utf-8")))
-    assert isinstance(read, dict)
-    return read
+@cache
+def validator(name: str) -> Any:
+    jsonschema = pytest.importorskip("jsonschema", reason="documents are held to their schemas")
+    read = json.loads(SCHEMAS.joinpath(f"{name}.json").read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(closed(read))
+
+
+def validate(document: Mapping[str, Any], name: str | None = None) -> None:
+    """Hold a document to the closed schema of its kind."""
+    validator(name or document["document"]).validate(document)

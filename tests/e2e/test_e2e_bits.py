@@ -16,13 +16,14 @@ PASSES = "(defeval val :loader (letters :val) :every {} :at (3 7 :end))"
 def plain(folder: Folder) -> dict[str, bytes]:
     """What one run of the file comes to."""
     folder.write("x.lisp", PLAIN)
-    done = folder("run", "x.lisp", "--name", "plain", "-q")
+    done = folder("run", "x.lisp", "--name", "plain", "-q")  # a process of its own
     assert done.exit == 0, done.err
     return saved(folder.made("plain"))
 
 
 def trained(folder: Folder, *flags: str, name: str = "it", **environment: str) -> dict[str, bytes]:
-    done = folder("run", "x.lisp", "--name", name, *flags, **environment)
+    call = folder if environment else folder.quick
+    done = call("run", "x.lisp", "--name", name, *flags, **environment)
     assert done.exit == 0, done.err
     return saved(folder.made(name))
 

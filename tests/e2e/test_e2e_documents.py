@@ -6,10 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-from e2e_program import TEXT, Folder, events, network, saved, schema, status
-
-jsonschema = pytest.importorskip("jsonschema")
+from e2e_program import TEXT, Folder, events, network, saved, status, validate
 
 LOSS = "(nn:cross-entropy (network inputs) targets)"
 
@@ -17,11 +14,11 @@ LOSS = "(nn:cross-entropy (network inputs) targets)"
 def held(run: Path) -> None:
     """Every document of a run, closed."""
     for event in events(run):
-        jsonschema.validate(event, schema("event"))
+        validate(event, "event")
     for name in ("status", "manifest"):
-        jsonschema.validate(json.loads((run / f"{name}.json").read_text()), schema(name))
+        validate(json.loads((run / f"{name}.json").read_text()), name)
     for path in run.glob("checkpoints/*/checkpoint.json"):
-        jsonschema.validate(json.loads(path.read_text()), schema("checkpoint"))
+        validate(json.loads(path.read_text()), "checkpoint")
 
 
 def kinds(run: Path) -> list[str]:
@@ -30,7 +27,7 @@ def kinds(run: Path) -> list[str]:
 
 def failed(folder: Folder, code: str) -> dict[str, Any]:
     """Run x.lisp as `it`, which must fail while it runs; its error."""
-    done = folder("run", "x.lisp", "--name", "it", "-q")
+    done = folder.quick("run", "x.lisp", "--name", "it", "-q")
     assert "Traceback" not in done.err
     assert done.exit == 3, done.out + done.err
     assert f"error[{code}]" in done.err
@@ -47,9 +44,9 @@ def test_the_documents_of_a_run_are_what_the_schemas_say(folder: Folder) -> None
 (deftarget "val/loss" :below 3.0)"""
     options = ':checkpoint (:every 10 :keep 2 :best ("val/loss" :min)) :log-every 5'
     folder.write("x.lisp", network(run=f":steps 40 :seed 1 {options}", passes=passes))
-    done = folder("run", "x.lisp", "--variant", "small", "-s", "width=12", "--json")
+    done = folder.quick("run", "x.lisp", "--variant", "small", "-s", "width=12", "--json")
     assert done.exit == 0, done.err
-    jsonschema.validate(done.document, schema("status"))
+    validate(done.document, "status")
     (run,) = (folder.path / "runs").iterdir()
     assert run.name.startswith("x-small-width12-")
     fleeting = ("elapsed", "heartbeat")
@@ -77,7 +74,7 @@ def test_a_reader_may_tail_the_events_while_it_runs(folder: Folder) -> None:
         found = events(folder.made("it"))  # every whole line parses at any time
         seen.append(len(found))
         if (folder.made("it") / "status.json").exists():
-            jsonschema.validate(status(folder.made("it")), schema("status"))
+            validate(status(folder.made("it")), "status")
     process.communicate()
     assert process.returncode == 0
     assert seen == sorted(seen)
@@ -98,7 +95,7 @@ def test_a_loss_that_is_no_number_halts_with_the_state_of_before(folder: Folder)
     kept = {path.name: path.read_bytes() for path in halt.glob("*.safetensors")}
     assert "batch.safetensors" in kept
     assert {k: v for k, v in kept.items() if k != "batch.safetensors"} == saved(run, before)
-    again = folder("run", "x.lisp", "--name", "it", "--resume", "latest", "-q")
+    again = folder.quick("run", "x.lisp", "--name", "it", "--resume", "latest", "-q")
     assert again.exit == 3  # it meets the same step again
     assert "error[E-RUN-NONFINITE]" in again.err
 
@@ -115,7 +112,7 @@ def rare(options: str) -> str:
 def test_skipped_updates_are_counted_and_the_run_goes_on(folder: Folder) -> None:
     folder.write("letters.txt", RARE)
     folder.write("x.lisp", rare(":finite-guard (:skip 30)"))
-    done = folder("run", "x.lisp", "--name", "it", "--json")
+    done = folder.quick("run", "x.lisp", "--name", "it", "--json")
     assert done.exit == 0, done.out
     skipped = done.document["summary"]["skipped_steps"]
     assert 0 < skipped < 30

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from e2e_program import TEXT, Folder, events, network, saved, series, status, wait
 
-STEPS = 240
+STEPS = 200
 FILE = network(run=f":steps {STEPS} :seed 3 :log-every 2 :checkpoint (:every 20 :keep 3)")
 
 

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from e2e_program import Done, Folder, network, schema, status
-
-jsonschema = pytest.importorskip("jsonschema")
+from e2e_program import Done, Folder, network, status, validate
 
 
 class Wrong(NamedTuple):
@@ -104,7 +102,7 @@ def test_a_mistake_is_told_with_code_place_and_help(folder: Folder, name: str) -
     assert wrong.help in done.out
     told = folder.quick("check", "x.lisp", "--json")
     held(told, 1)
-    jsonschema.validate(told.document, schema("check"))
+    validate(told.document, "check")
     (found,) = [d for d in told.diagnostics if d["severity"] == "error"]
     assert found["code"].startswith(wrong.code)
     assert found["file"] == "x.lisp"
@@ -125,7 +123,7 @@ def test_a_run_of_it_tells_the_same_and_makes_no_folder(folder: Folder, name: st
     folder.write("x.lisp", file_of(WRONG[name]))
     done = folder.quick("run", "x.lisp", "--json")
     held(done, 1)
-    jsonschema.validate(done.document, schema("error"))
+    validate(done.document, "error")
     assert done.document["diagnostics"][0]["code"].startswith(WRONG[name].code)
     assert not (folder.path / "runs").exists()
     told = folder.quick("run", "x.lisp", "-q")
@@ -184,7 +182,7 @@ def test_a_wrong_selection_is_told(
         assert help in done.out + done.err
         told = folder.quick(verb, "x.lisp", *flags, "--json")
         held(told, 1)
-        jsonschema.validate(told.document, schema(told.document["document"]))
+        validate(told.document)
         assert told.diagnostics[0]["code"] == code
 
 
@@ -207,7 +205,7 @@ def test_a_file_that_is_none_is_told(folder: Folder, content: bytes, code: str) 
     folder.write("x.lisp", content)
     done = folder.quick("check", "x.lisp", "--json")
     held(done, 1)
-    jsonschema.validate(done.document, schema("check"))
+    validate(done.document, "check")
     assert done.diagnostics[0]["code"].startswith(code)
     held(folder.quick("run", "x.lisp"), 1)
 
@@ -249,7 +247,7 @@ def test_wrong_usage_is_exit_2(folder: Folder, argv: tuple[str, ...], code: str,
     assert help in done.err
     told = folder.quick(*argv, "--json")
     held(told, 2)
-    jsonschema.validate(told.document, schema("error"))
+    validate(told.document, "error")
     assert told.diagnostics[0]["code"] == code
 
 
@@ -268,7 +266,7 @@ def test_an_unknown_device_is_exit_4(folder: Folder) -> None:
 def stopped(folder: Folder) -> Folder:
     """A run with checkpoints at 10 and 20."""
     folder.write("x.lisp", network(run=":steps 20 :seed 1 :checkpoint (:every 10 :keep 2)"))
-    assert folder("run", "x.lisp", "--name", "it", "-q").exit == 0
+    assert folder.quick("run", "x.lisp", "--name", "it", "-q").exit == 0
     return folder
 
 
@@ -281,21 +279,21 @@ def test_a_flipped_byte_of_a_checkpoint_is_found(stopped: Folder, name: str) -> 
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 0x10
     path.write_bytes(data)
-    done = stopped("run", "x.lisp", "--resume", "it@20", "-q")
+    done = stopped.quick("run", "x.lisp", "--resume", "it@20", "-q")
     held(done, 3)
     assert "error[E-CHECKPOINT-CORRUPT]" in done.err
     assert name in done.err
     assert "10" in done.err  # the one before
-    told = stopped("run", "x.lisp", "--resume", "it@20", "--json")
+    told = stopped.quick("run", "x.lisp", "--resume", "it@20", "--json")
     held(told, 3)
-    jsonschema.validate(told.document, schema("error"))
+    validate(told.document, "error")
     assert status(stopped.made("it"))["state"] == "finished"
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_a_checkpoint_that_is_gone_is_found(stopped: Folder, name: str) -> None:
     (stopped.made("it") / "checkpoints" / "step-00000020" / name).unlink()
-    done = stopped("run", "x.lisp", "--resume", "it@20", "-q")
+    done = stopped.quick("run", "x.lisp", "--resume", "it@20", "-q")
     held(done, 3)
     assert "error[E-CHECKPOINT-" in done.err
 
@@ -303,7 +301,7 @@ def test_a_file_of_a_checkpoint_that_is_gone_is_found(stopped: Folder, name: str
 def test_a_checkpoint_of_a_changed_file_is_refused(stopped: Folder) -> None:
     text = (stopped.path / "x.lisp").read_text()
     stopped.write("x.lisp", text.replace("1e-2", "2e-2"))
-    done = stopped("run", "x.lisp", "--resume", "it", "-q")
+    done = stopped.quick("run", "x.lisp", "--resume", "it", "-q")
     held(done, 3)
     assert "error[E-RESUME-CHANGED]" in done.err
 
@@ -311,16 +309,16 @@ def test_a_checkpoint_of_a_changed_file_is_refused(stopped: Folder) -> None:
 @pytest.mark.parametrize("word", ["latest", "20"])
 def test_resuming_what_never_ran_is_told(folder: Folder, word: str) -> None:
     folder.write("x.lisp", network())
-    done = folder("run", "x.lisp", "--resume", word, "-q")
+    done = folder.quick("run", "x.lisp", "--resume", word, "-q")
     held(done, 3)
     assert "error[E-CHECKPOINT-NONE]" in done.err
     assert "auto" in done.err
-    assert folder("run", "x.lisp", "--resume", "auto", "-q").exit == 0
+    assert folder.quick("run", "x.lisp", "--resume", "auto", "-q").exit == 0
 
 
 def test_resuming_a_run_that_is_not_there_is_wrong_usage(folder: Folder) -> None:
     folder.write("x.lisp", network())
-    done = folder("run", "x.lisp", "--resume", "nix", "-q")
+    done = folder.quick("run", "x.lisp", "--resume", "nix", "-q")
     held(done, 2)
     assert "error[E-USAGE-RUN]" in done.err
 
@@ -359,7 +357,7 @@ WIDE = network(
 
 def test_a_full_disk_at_the_first_checkpoint_fails_the_run(folder: Folder) -> None:
     folder.write("x.lisp", WIDE)
-    assert folder("run", "x.lisp", "--name", "warm", "-q").exit == 0  # kernels are cached now
+    assert folder.quick("run", "x.lisp", "--name", "warm", "-q").exit == 0  # kernels are cached now
     done = limited(folder, 150_000, "run", "x.lisp", "--name", "it", "-q")
     held(done, 3)
     assert "error[E-CHECKPOINT-DISK]" in done.err
@@ -372,7 +370,7 @@ def test_a_full_disk_at_the_first_checkpoint_fails_the_run(folder: Folder) -> No
 
 def test_a_full_disk_with_an_older_checkpoint_lets_the_run_go_on(folder: Folder) -> None:
     folder.write("x.lisp", WIDE)
-    assert folder("run", "x.lisp", "--name", "it", "-q", "--steps", "5").exit == 0
+    assert folder.quick("run", "x.lisp", "--name", "it", "-q", "--steps", "5").exit == 0
     text = WIDE.replace(":steps 20", ":steps 5")
     assert text != WIDE
     folder.write("x.lisp", text)
@@ -383,10 +381,10 @@ def test_a_full_disk_with_an_older_checkpoint_lets_the_run_go_on(folder: Folder)
 def test_a_folder_that_cannot_be_written_is_told(folder: Folder) -> None:
     folder.write("x.lisp", network())
     folder.write("runs", "a file where a folder should be")
-    done = folder("run", "x.lisp", "-q")
+    done = folder.quick("run", "x.lisp", "-q")
     held(done, 3)
     assert "error[E-RUN-WRITE]" in done.err
-    told = folder("run", "x.lisp", "--json")
+    told = folder.quick("run", "x.lisp", "--json")
     held(told, 3)
     assert json.loads(told.out)["document"] == "error"
 

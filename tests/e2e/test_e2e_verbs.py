@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from e2e_program import Folder, events, network, schema
+from e2e_program import Folder, events, network, validate
 
 from sexpgpu_core.ir.text import parse, same, write
-
-jsonschema = pytest.importorskip("jsonschema")
 
 
 @pytest.fixture
@@ -19,7 +17,7 @@ def sound(folder: Folder) -> Folder:
 
 
 def test_the_same_again_is_another_folder_and_says_so(sound: Folder) -> None:
-    first, again = (sound("run", "x.lisp") for _ in range(2))
+    first, again = (sound.quick("run", "x.lisp") for _ in range(2))
     assert (first.exit, again.exit) == (0, 0)
     names = sorted(path.name for path in (sound.path / "runs").iterdir())
     assert names[1] == names[0] + "-2"
@@ -32,12 +30,12 @@ def test_the_same_again_is_another_folder_and_says_so(sound: Folder) -> None:
 
 def test_a_name_is_the_folder_and_is_never_overwritten(sound: Folder) -> None:
     for _ in range(2):
-        assert sound("run", "x.lisp", "--name", "mine", "-q").exit == 0
+        assert sound.quick("run", "x.lisp", "--name", "mine", "-q").exit == 0
     assert sorted(path.name for path in (sound.path / "runs").iterdir()) == ["mine", "mine-2"]
 
 
 def test_runs_are_put_where_it_is_said(sound: Folder) -> None:
-    done = sound("run", "x.lisp", "--name", "it", "--runs", "elsewhere", "--json")
+    done = sound.quick("run", "x.lisp", "--name", "it", "--runs", "elsewhere", "--json")
     assert done.exit == 0
     assert (sound.path / "elsewhere" / "it" / "status.json").exists()
 
@@ -49,9 +47,9 @@ def test_the_answer_is_on_stdout_and_progress_on_stderr(sound: Folder) -> None:
     assert str(sound.made("it")) in done.out
     assert "step 10/20" in done.err
     assert "\x1b" not in done.out + done.err
-    quiet = sound("run", "x.lisp", "--name", "it", "-q")
+    quiet = sound.quick("run", "x.lisp", "--name", "it", "-q")
     assert quiet.err == ""
-    told = sound("run", "x.lisp", "--name", "it", "--json")
+    told = sound.quick("run", "x.lisp", "--name", "it", "--json")
     assert told.document["state"] == "finished"
     assert "step 10/20" in told.err
 
@@ -133,7 +131,7 @@ def test_the_machine_is_told_as_text_and_as_json(folder: Folder, verb: str) -> N
     assert done.exit == 0, done.out
     assert "sexpgpu" in done.out.lower()
     told = folder.quick(verb, "--json")
-    jsonschema.validate(told.document, schema(verb))
+    validate(told.document, verb)
 
 
 @pytest.mark.parametrize("code", ["E-SHAPE-MATMUL", "W-RUN-EXISTS", "E-PARAM-UNREACHED"])
@@ -142,7 +140,7 @@ def test_codes_are_explained(folder: Folder, code: str) -> None:
     assert done.exit == 0
     assert code in done.out
     assert "help:" in done.out
-    jsonschema.validate(folder.quick("explain", code, "--json").document, schema("code"))
+    validate(folder.quick("explain", code, "--json").document, "code")
 
 
 def test_every_page_of_the_documentation_is_there_offline(folder: Folder) -> None:
