@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from e2e_program import Done, Folder, network, status, validate
+from e2e_program import Done, Folder, network, saved, status, validate, wait
 
 
 class Wrong(NamedTuple):
@@ -369,13 +369,24 @@ def test_a_full_disk_at_the_first_checkpoint_fails_the_run(folder: Folder) -> No
 
 
 def test_a_full_disk_with_an_older_checkpoint_lets_the_run_go_on(folder: Folder) -> None:
-    folder.write("x.lisp", WIDE)
-    assert folder.quick("run", "x.lisp", "--name", "it", "-q", "--steps", "5").exit == 0
-    text = WIDE.replace(":steps 20", ":steps 5")
-    assert text != WIDE
-    folder.write("x.lisp", text)
+    folder.write("x.lisp", WIDE.replace(":steps 20", ":steps 300").replace("every 5", "every 50"))
+    process = folder.start("run", "x.lisp", "--name", "it", "-q")
+    kept = folder.made("it") / "checkpoints"
+    wait(lambda: list(kept.glob("step-*")))
+    process.kill()
+    process.communicate()
+    old = saved(folder.made("it"))
     done = limited(folder, 150_000, "run", "x.lisp", "--name", "it", "--resume", "latest")
-    assert "Traceback" not in done.err
+    held(done, 3)  # it went on, but its end is not kept
+    assert "error[E-CHECKPOINT-DISK]" in done.err
+    assert "is whole" in done.err
+    told = status(folder.made("it"))
+    assert (told["state"], told["step"]) == ("failed", 300)
+    assert told["warnings"]["E-CHECKPOINT-DISK"] >= 1
+    assert saved(folder.made("it")) == old
+    assert told["checkpoint"]["step"] < 300
+    again = folder.quick("run", "x.lisp", "--name", "it", "--resume", "latest", "-q")
+    assert again.exit == 0
 
 
 def test_a_folder_that_cannot_be_written_is_told(folder: Folder) -> None:

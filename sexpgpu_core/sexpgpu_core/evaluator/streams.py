@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from .faults import wrong_type
+from .spending import spend
 from .standard_variables import VARIABLES
 from .values import NIL, String, T, Value
+
+WRITE_CELLS = 200
+"""What a write costs beside its characters, as of a walk: a loop that prints ends in seconds."""
 
 
 class StringOutputStream:
@@ -79,4 +83,5 @@ def column_of(pieces: Any) -> int:
 def write_text(name: str, stream: Value, text: str) -> None:
     """Append text to a stream."""
     if text:
+        spend(name, WRITE_CELLS + len(text))
         pieces_of(name, stream).append(text)

@@ -19,6 +19,7 @@ from .folder import Lock, RunFolder, create, put
 from .job import Job
 from .machine import Machine
 from .resume import changes
+from .saving import savepoint
 from .slug import clean, slug
 
 Listener = Callable[[Event], None]
@@ -118,7 +119,7 @@ def reopen(
     for found in differing:
         folder.events.warn(found, step)
     folder.log(f"attempt {attempt + 1} goes on from {saved.name}")
-    folder.status.set(step=step)
+    folder.status.set(step=step, checkpoint=savepoint(saved))
     folder.status.start()
     return folder, checkpoint
 

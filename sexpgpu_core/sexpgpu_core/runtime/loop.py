@@ -125,7 +125,7 @@ class Loop:
         if self.saver.last != step:
             self._save(step)
         self.folder.status.state("checkpointing", **self.report.told(self.progress))
-        self.saver.collect(wait=True)
+        self.saver.collect(wait=True, ending=True)
 
     def close(self) -> None:
         """End the threads. Nothing in flight is waited for but a checkpoint."""

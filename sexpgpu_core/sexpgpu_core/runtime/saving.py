@@ -69,10 +69,10 @@ class Saver:
         finally:
             snapshot.release()
 
-    def collect(self, wait: bool = False) -> None:
+    def collect(self, wait: bool = False, ending: bool = False) -> None:
         """Tell what ended. A write that failed is a warning while an older one is whole.
 
-        Raises E-CHECKPOINT-DISK where there is none.
+        Raises E-CHECKPOINT-DISK where there is none, or where the `ending` run keeps no other.
         """
         if wait:
             self._writer.wait()
@@ -80,11 +80,11 @@ class Saver:
             if written.saved is not None:
                 self._tell(written, written.saved)
             elif written.error is not None:
-                self._failed(written)
+                self._failed(written, ending and written.step == self.last)
 
-    def _failed(self, written: Written) -> None:
+    def _failed(self, written: Written, fatal: bool) -> None:
         assert written.error is not None
-        if written.error.diagnostic.facts.get("older") is None:
+        if fatal or written.error.diagnostic.facts.get("older") is None:
             raise written.error
         self._folder.events.warn(written.error.diagnostic, written.step, once=False)
         self._folder.log(str(written.error))
