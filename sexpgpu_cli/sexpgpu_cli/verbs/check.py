@@ -19,6 +19,9 @@ from ..answer import Answer, cut, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
 
+PRINTED = 2048
+"""Characters of what a file prints that are shown."""
+
 
 @verb("check", select=True)
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
@@ -86,7 +89,7 @@ def _check(
 
     report = api.check(source, device=device, **selection)
     if report.output:
-        invocation.say(report.output.rstrip("\n"))
+        invocation.say(_head(report.output.rstrip("\n")))
     listed = invocation.judged(report.diagnostics)
     failed = invocation.denied(listed) or not report.complete
     return {
@@ -98,8 +101,14 @@ def _check(
         "reached": report.reached,
         "summary": report.summary,
         "selection": report.selection,
-        "output": report.output[:2048],
+        "output": report.output[:PRINTED],
     }
+
+
+def _head(printed: str) -> str:
+    """What a file printed, at most PRINTED characters of it."""
+    left = len(printed) - PRINTED
+    return printed if left <= 0 else f"{printed[:PRINTED]}\n... {left:,} more characters"
 
 
 def _unread(name: str, d: Diagnostic) -> dict[str, Any]:
