@@ -33,8 +33,11 @@ VARIABLES = (
     "SEXPGPU_THREADS",
     "SEXPGPU_PLUGINS",
     "SEXPGPU_DEBUG",
+    "SEXPGPU_CHECK",
+    "SEXPGPU_BLAS",
+    "SEXPGPU_WIDTH",
 )
-"""Environment variables that are read."""
+"""Environment variables that are read, the last three by devices."""
 
 
 class Settings(NamedTuple):

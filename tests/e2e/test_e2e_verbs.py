@@ -175,3 +175,18 @@ def test_what_a_file_prints_is_not_the_answer(folder: Folder) -> None:
     done = folder.quick("check", "x.lisp", "--json")
     assert done.exit == 0
     assert "hello" in json.loads(done.out)["files"][0]["output"]
+
+
+def test_a_loop_that_prints_ends_and_shows_the_head_of_it(folder: Folder) -> None:
+    folder.write("x.lisp", '(dotimes (i 2000) (print "hello"))')
+    done = folder.quick("check", "x.lisp")
+    assert done.exit == 1  # the contract's names are missing
+    assert len(done.err) < 2200
+    assert "more characters" in done.err
+
+
+def test_variables_of_the_environment_are_known_or_told(sound: Folder) -> None:
+    assert sound("check", "x.lisp", SEXPGPU_CHECK="1").exit == 0
+    done = sound("check", "x.lisp", SEXPGPU_CASH="x")
+    assert done.exit == 2
+    assert "did you mean SEXPGPU_CACHE?" in done.err

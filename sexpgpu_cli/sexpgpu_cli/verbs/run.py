@@ -53,7 +53,9 @@ def run(
         sys.stderr.write(render_all([result.error], color=invocation.colored(sys.stderr)) + "\n")
     elif curve:
         draw(invocation, Path(result.folder))
-    again = f"sexpgpu run {file}{selection_flags(selection)} --resume latest"
+    named = f" --name {result.status['run']}" if name else ""
+    where = f" --device {device}" if device else ""
+    again = f"sexpgpu run {file}{selection_flags(selection)}{where}{named} --resume latest"
     return Answer(result.status, text(result.status, str(result.folder), again), result.exit)
 
 
