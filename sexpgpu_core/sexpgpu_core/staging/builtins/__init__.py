@@ -16,6 +16,7 @@ from . import (
     moving,
     random,
     reductions,
+    registered,
     shape,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "moving",
     "random",
     "reductions",
+    "registered",
     "shape",
 ]

@@ -45,7 +45,7 @@ def _macro_not_yet(name: str, instead: str) -> None:
 LATER = "it comes with a later version"
 for _name in (
     "scan", "associative-scan", "while-loop", "cond-select", "map-over", "grad", "value-and-grad",
-    "custom-gradient", "operation", "over-pass", "causal", "initial", "stage-stat", "token-id",
+    "custom-gradient", "over-pass", "causal", "initial", "stage-stat", "token-id",
     "loader-batch", "file-tensor", "push-rows",
     "quantile", "median", "kron", "gather-nd", "scatter-max", "scatter-min", "unique-count",
     "segment-max", "segment-min", "segment-softmax", "cbrt", "erfinv", "lgamma", "digamma",
