@@ -26,6 +26,7 @@ from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step
+from .collector import collector_off
 from .identity import evaluation_id, experiment_id, training_hash
 from .persistents import initials, persistent_types
 from .phases import Phases
@@ -58,6 +59,7 @@ class Compiled(NamedTuple):
     steps: Mapping[str, Graph]  # program -> graph before the passes
 
 
+@collector_off()
 def compile_experiment(
     experiment: Experiment,
     evaluator: Evaluator,
