@@ -9,7 +9,7 @@ from ..ir import Node, Value
 from ..records import Record
 from .frames import Cluster, Frame, Key, backward, base, intervals, operand_frame
 from .kernel import Expr, Fold, View
-from .prepare import INDEXED, RANDOM, REDUCTIONS
+from .prepare import INDEXED, RANDOM, REDUCTIONS, Prepared
 from .views import MOVES, SHIFTING, THROUGH
 
 LITERALS = (0, 1, -1, 2, 0.5)
@@ -98,7 +98,7 @@ class Build:
         self,
         cluster: Cluster,
         place: Callable[[Value], View | None],
-        owner: dict[int, int],
+        prepared: Prepared,
         instead: Instead,
         fresh: Key | None = None,
     ) -> None:
@@ -106,7 +106,8 @@ class Build:
         self.instead = instead
         self.fresh = fresh  # a value to compute, though it has a place
         self.place = place
-        self.owner = owner
+        self.owner = prepared.owner
+        self.results_of = prepared.results_of
         self.members = {n.id for n in cluster.nodes}
         self.points = set(cluster.breaks)
         self.expressions: list[Expr] = []
@@ -185,6 +186,8 @@ class Build:
                 return self.load(value, view, frame)
         if op in MOVES:
             return self._moved(value, frame)
+        if op == "update":
+            return self.value(self.results_of(node)[value.result], frame)
         self.nodes.add(self.owner.get(node.id, node.id))
         if op in REDUCTIONS:
             return self._reduction(node)

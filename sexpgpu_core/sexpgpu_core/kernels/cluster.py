@@ -168,9 +168,10 @@ class Clusters(Units):
         if (shape, frame) not in cluster.valid:
             cluster.valid.add((shape, frame))
             cluster.breaks |= {p for piece in intervals(shape, frame) for p in piece}
-        cluster.frames[node.id, 0] = frame
-        cluster.made.add((node.id, 0))
-        self.maker[node.id, 0] = 1 << cluster.id
+        for i in range(len(node.types)):
+            cluster.frames[node.id, i] = frame
+            cluster.made.add((node.id, i))
+            self.maker[node.id, i] = 1 << cluster.id
         for k, value in enumerate(node.operands):
             if (value.node.id, value.result) not in cluster.frames:
                 below = operand_frame(node, k, frame)
@@ -350,7 +351,8 @@ class Clusters(Units):
             if key not in cluster.frames or key in other.made:
                 cluster.frames[key] = frame
         for node in other.nodes:
-            self.maker[node.id, 0] = 1 << cluster.id
+            for i in range(len(node.types)):
+                self.maker[node.id, i] = 1 << cluster.id
         self.same[other.id] = cluster.id
         mine, theirs = 1 << cluster.id, 1 << other.id
         above = (self.ancestors[cluster.id] | self.ancestors[other.id]) & ~(mine | theirs)

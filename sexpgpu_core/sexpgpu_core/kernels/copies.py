@@ -13,16 +13,37 @@ from .folding import fold_calls
 from .frames import Cluster, Frame, Key
 from .kernel import KernelCall, NodeCall, View
 from .places import Places
-from .prepare import is_compute
+from .prepare import Prepared, is_compute
+from .reuse import Pattern, Structure
 
 
 class Copies(Places):
     """Builds clusters, adding copies until they fit."""
 
+    def __init__(self, prepared: Prepared) -> None:
+        super().__init__(prepared)
+        self.patterns: dict[Any, Pattern] = {}  # by structure, of what needed no copies
+        self.copies = 0
+
     def built(
         self, cluster: Cluster, outputs: list[Output], fresh: Key | None = None
     ) -> list[KernelCall | NodeCall]:
-        """The cluster's calls; what it cannot read as it lies is copied ahead."""
+        """The cluster's calls, those of an equal one again if there was one."""
+        structure = Structure(cluster, outputs, self.place, self.prepared.owner, fresh)
+        pattern = self.patterns.get(structure.key)
+        if pattern is not None:
+            return list(structure.calls(pattern, [self.storage(t, "temp") for t in pattern.fresh]))
+        first, copies = len(self.storages), self.copies
+        calls = self._built(cluster, outputs, fresh)
+        if self.copies == copies:
+            made = tuple([s.type for s in self.storages[first:]])
+            self.patterns[structure.key] = structure.pattern(calls, made, first)
+        return calls
+
+    def _built(
+        self, cluster: Cluster, outputs: list[Output], fresh: Key | None
+    ) -> list[KernelCall | NodeCall]:
+        """What the cluster cannot read as it lies is copied ahead."""
         ahead: list[KernelCall | NodeCall] = []
         behind: list[KernelCall | NodeCall] = []
         instead: Instead = {}
@@ -30,11 +51,13 @@ class Copies(Places):
             try:
                 return [*ahead, *self._attempt(cluster, outputs, instead, fresh), *behind]
             except UnfitStore as unfit:
+                self.copies += 1
                 behind += self._moved_store(unfit)
             except Unfit as unfit:
                 key = unfit.value.node.id, unfit.value.result, unfit.frame
                 if key in instead:
                     raise
+                self.copies += 1
                 calls, view, frame = self._spread(unfit)
                 instead[key] = view, frame
                 ahead += calls
@@ -42,7 +65,7 @@ class Copies(Places):
     def _attempt(
         self, cluster: Cluster, outputs: list[Output], instead: Instead, fresh: Key | None
     ) -> list[KernelCall | NodeCall]:
-        build = Build(cluster, self.place, self.prepared.owner, instead, fresh)
+        build = Build(cluster, self.place, self.prepared, instead, fresh)
         folds, plain = (
             [o for o in outputs if o.fold != "none"],
             [o for o in outputs if o.fold == "none"],

@@ -7,7 +7,7 @@ is built. Commit calls come last. All choices follow from the graph alone.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from ..ir import Graph, Node, Value
 from ..ir.operation import Operations
@@ -198,7 +198,7 @@ class Fusion(Copies):
         for unit, names in candidates.items():
             cluster = self.clusters.units[unit]
             assert isinstance(cluster, Cluster)
-            if not any((n.id, 0) in self.stored for n in cluster.nodes):
+            if not any((v.node.id, v.result) in self.stored for v in self._made(cluster)):
                 found.update({n: commits[n] for n in names})
         return found
 
@@ -265,14 +265,15 @@ class Fusion(Copies):
 
     def _kernel_calls(self, cluster: Cluster, goals: set[Key]) -> list[KernelCall | NodeCall]:
         outputs, commit = [], False
-        for node in cluster.nodes:
-            key = node.id, 0
+        for value in self._made(cluster):
+            node = value.node
+            key = node.id, value.result
             if key in self.stored or key in goals:
-                view = self.base_view(Value(node))
+                view = self.base_view(value)
                 assert view is not None
                 fold = cluster.reduced.get(node.id, ((), False))[1]
                 kind = FOLDS[node.operation] if fold else "none"
-                outputs.append(Output(Value(node), view, kind))
+                outputs.append(Output(value, view, kind))
                 commit = commit or key in goals
         if not outputs or cluster.size == 0:
             return []
@@ -280,6 +281,14 @@ class Fusion(Copies):
         for call in calls:
             call.commit = commit
         return calls
+
+    def _made(self, cluster: Cluster) -> Iterator[Value]:
+        """What the nodes of a cluster make, in order."""
+        for node in cluster.nodes:
+            if len(node.types) == 1:
+                yield Value(node)
+            else:
+                yield from [Value(node, i) for i in self.prepared.stores_of(node)]
 
     # The order
     def _schedule(

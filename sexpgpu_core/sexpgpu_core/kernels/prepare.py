@@ -12,6 +12,7 @@ from typing import Any
 from ..diagnostics import problem
 from ..ir import Builder, Graph, Node, Value
 from ..ir.operation import Fusion, Operations
+from .bodies import is_even
 from .elements import known
 from .views import MOVES
 
@@ -43,7 +44,11 @@ def _padded_part(value: Value) -> Part | None:
 def is_compute(node: Node) -> bool:
     """Whether a node is fused into kernels."""
     op = node.operation
-    return op in REDUCTIONS or op in INDEXED or op in RANDOM or op in COPIES or known(op)
+    return op in _COMPUTED or known(op)
+
+
+_COMPUTED = REDUCTIONS | INDEXED | RANDOM | COPIES | {"update"}
+"""An `update` that is left is one whose body is elementwise."""
 
 
 class Prepared:
@@ -57,6 +62,8 @@ class Prepared:
         self.next_id = len(graph.nodes)
         self._bodies = dict(graph.bodies)
         self.sums: dict[int, tuple[Part, ...]] = {}  # adds of padded parts, by node
+        self._even: dict[Any, bool] = {}
+        self._inlined: dict[int, tuple[Value, ...]] = {}
         self._of: int = -1
         self._went: dict[tuple[int, int], Value] = {}
         live = graph.live()
@@ -95,18 +102,52 @@ class Prepared:
         if changed:
             now = Node(op, operands, node.attributes, node.types, node.policy, node.copy, id)
         if op == "update":
-            self._inline(now, went, node.id)
+            if id == node.id and self._is_even(node):
+                self._keep(now, node, went, changed)
+            else:
+                self._inline(now, went, node.id)
             return
         rewritten = self._rewrite(now)
         if rewritten is not None:
             for i, value in enumerate(rewritten):
                 went[node.id, i] = value
             return
+        self._keep(now, node, went, changed)
+
+    def _keep(
+        self, now: Node, node: Node, went: dict[tuple[int, int], Value], changed: bool
+    ) -> None:
         self.owner[now.id] = self._of
         self.nodes.append(now)
         if changed:
             for i in range(len(now.types)):
                 went[node.id, i] = Value(now, i)
+
+    def _is_even(self, update: Node) -> bool:
+        """Whether an update is one node of a kernel: its body is elementwise over one shape."""
+        key = update.get("body"), update.types
+        found = self._even.get(key)
+        if found is None:
+            shape = update.types[0].shape
+            alike = all(t.shape == shape for t in update.types)
+            found = self._even[key] = alike and is_even(self._bodies[key[0]], shape)
+        return found
+
+    def results_of(self, update: Node) -> tuple[Value, ...]:
+        """An update's results in terms of its operands: its body, put here when it is asked for."""
+        found = self._inlined.get(update.id)
+        if found is None:
+            went: dict[tuple[int, int], Value] = {}
+            self._of = self.owner[update.id]
+            self._inline(update, went, update.id)
+            found = tuple([went[update.id, i] for i in range(len(update.types))])
+            self._inlined[update.id] = found
+        return found
+
+    def stores_of(self, update: Node) -> list[int]:
+        """An update's results in the order in which its body makes them."""
+        body, results = self._bodies[update.get("body")], update.get("results")
+        return sorted(range(len(results)), key=lambda i: body.results[results[i][0]].node.id)
 
     def _inline(self, node: Node, went: dict[tuple[int, int], Value], key: int) -> None:
         """The body of an update with the operands for its inputs."""

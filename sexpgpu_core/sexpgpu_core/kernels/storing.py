@@ -87,7 +87,8 @@ class Storing:
         if stored or isinstance(self._maker(value), Node):
             leaves[key] = value
             return 0
-        hard = node.operation in REDUCTIONS or node.operation in RANDOM or depth > 12
+        op = node.operation
+        hard = op in REDUCTIONS or op in RANDOM or op == "update" or depth > 12
         if hard or node.operation in INDEXED or node.operation in COPIES:
             if value is not root and value.type.size * SMALL <= root.type.size:
                 leaves[key] = value
