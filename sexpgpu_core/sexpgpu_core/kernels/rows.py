@@ -87,14 +87,15 @@ class Rows:
         return elements.from_memory(self.t, dtype, raw)
 
     def _widen(self, raw: Register, valid: int) -> Register:
-        """The lanes that are missing are 0: nothing computed of them traps."""
+        """The lanes that are missing are 1: nothing computed of them traps, and LLVM, which takes
+        0 / 0 for 0 there and drops the select of a reduction, finds no zeros."""
         vector = raw
         if valid == 1:
-            vector = self.t.constant(raw.kind, 0, self.lanes)
+            vector = self.t.constant(raw.kind, 1, self.lanes)
             return self.t.insert(vector, raw, 0)
-        zero = self.t.constant(raw.kind, 0, valid)
+        one = self.t.constant(raw.kind, 1, valid)
         order = [i if i < valid else valid for i in range(self.lanes)]
-        return self.t.shuffle(vector, order, zero)
+        return self.t.shuffle(vector, order, one)
 
     def _lane_offsets(self, number: int, access: int, j: Register, valid: int) -> list[Register]:
         """Elements from the row's address to each lane."""
@@ -116,7 +117,7 @@ class Rows:
     def _load_lanes(
         self, access: int, base: Register, kind: str, j: Register, number: int, valid: int
     ) -> Register:
-        result = self.t.constant(kind, 0, self.lanes)
+        result = self.t.constant(kind, 1, self.lanes)
         for i, offset in enumerate(self._lane_offsets(number, access, j, valid)):
             at = self.t.address(base, offset, kind)
             result = self.t.insert(result, self.t.load(at, kind), i)
