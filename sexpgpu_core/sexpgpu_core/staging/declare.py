@@ -72,11 +72,11 @@ def declare(
             found.append(error.diagnostic)
     if _load(evaluator, source, found):
         found += _checks(source, scanned, collector, evaluator, sets, bool(found))
-    _raise(found)
+    _raise(found, evaluator)
     experiment = _frozen(source, collector, evaluator, steps, seed)
     experiment = experiment._replace(selection=_selection(variant, sets, steps, seed))
     found += _experiment_checks(experiment)
-    _raise(found)
+    _raise(found, evaluator)
     _warnings(scanned, collector, evaluator, experiment)
     return experiment, evaluator
 
@@ -97,10 +97,12 @@ def _load(evaluator: Evaluator, source: Source, found: list[Diagnostic]) -> bool
     return not any(d.code.startswith("E-READ") for d in found)
 
 
-def _raise(found: list[Diagnostic]) -> None:
-    errors = [d for d in found if d.is_error]
-    if errors:
-        raise Problems(sorted(found, key=_place))
+def _raise(found: list[Diagnostic], evaluator: Evaluator | None = None) -> None:
+    """Raise what was found, with the evaluator, which has the warnings and what was printed."""
+    if any(d.is_error for d in found):
+        errors = Problems(sorted(found, key=_place))
+        errors.evaluator = evaluator  # type: ignore[attr-defined]
+        raise errors
 
 
 def _place(d: Diagnostic) -> tuple[str, int]:
