@@ -56,7 +56,8 @@ def run(
     named = f" --name {result.status['run']}" if name else ""
     where = f" --device {device}" if device else ""
     again = f"sexpgpu run {file}{selection_flags(selection)}{where}{named} --resume latest"
-    return Answer(result.status, text(result.status, str(result.folder), again), result.exit)
+    status = dict(result.status)
+    return Answer(status, text(status, str(result.folder), again), result.exit)
 
 
 def progress(invocation: Invocation) -> Any:
