@@ -61,7 +61,7 @@ def shape_for(width_f32: int, dtype: str) -> Shape:
     16: 24 accumulators of 32 registers; 8 and 4: 12 accumulators of 16 (SSE, AVX) registers.
     """
     width = width_f32 if dtype == "f32" else max(2, width_f32 // 2)
-    heights = (12, 8, 4, 2, 1) if width_f32 == 16 else (6, 4, 2, 1)
+    heights = (12, 4, 1) if width_f32 == 16 else (6, 2, 1)
     return Shape(width, heights, (2, 1), dtype)
 
 
