@@ -100,7 +100,7 @@ class Checkpoints:
     ) -> dict[str, Any]:
         files = []
         for file, inside in _by_file(names).items():
-            pieces = tensors.chunks(list(inside), lambda key, inside=inside: read(inside[key]))  # type: ignore[misc]
+            pieces = tensors.chunks(list(inside), _reading(inside, read))
             files.append((file, *self._disk.write(scratch / file, pieces)))
         if batch is not None:
             pieces = tensors.chunks(list(batch), batch.__getitem__)
@@ -252,6 +252,13 @@ def best_of(found: Sequence[Saved], series: str | None) -> Saved | None:
             if name in best and best[name]["step"] == saved.step:
                 fits.append(saved)
     return fits[-1] if fits else None
+
+
+def _reading(
+    inside: Mapping[str, str], read: Callable[[str], np.ndarray]
+) -> Callable[[str], np.ndarray]:
+    """Arrays by their names inside a file."""
+    return lambda key: read(inside[key])
 
 
 def _by_file(names: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock  # threading costs check 3 ms
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,7 @@ class Loader:
         chosen = None if names is None else tuple(names)
         here = self._stage(stage)
         for number in range(whole + (rest > 0)):
-            yield self._located(lambda n=number: here.evaluation(n, chosen), stage)  # type: ignore[misc]
+            yield self._located(partial(here.evaluation, number, chosen), stage)
 
     def reader(self, stage: str | None = None) -> Any:
         """The source's Reader or StreamReader, loaded once; safe from several threads."""

@@ -63,13 +63,18 @@ def place_of(m: Machine, form: Value, scope: Any) -> Place:
     head: Symbol = form.car
     local = scope.functions.get(head) if isinstance(scope, Scope) else None
     if local.__class__ is LocalMacro:
-        return place_of(m, m.analyzer.expand(form, local.expander, scope), scope)  # type: ignore[attr-defined]
+        return place_of(m, _expand(m, form, local.expander, scope), scope)
     if local is None and head.home == "":
         if head.name in PLACES:
             return PLACES[head.name](m, form, scope)
         if has_setter(head.name):
             return setter_place(form, STORE, head)
     return _defined(m, form, head, local, scope)
+
+
+def _expand(m: Any, form: Cons, macro: Any, scope: Any) -> Value:
+    """One expansion by the analyzer, which machines have and this module may not know."""
+    return m.analyzer.expand(form, macro, scope)
 
 
 def _defined(m: Machine, form: Cons, head: Symbol, local: Any, scope: Any) -> Place:
@@ -85,7 +90,7 @@ def _defined(m: Machine, form: Cons, head: Symbol, local: Any, scope: Any) -> Pl
     if local is None and head not in m.setf_cells:
         macro = m.macro(head)
         if macro is not None:
-            return place_of(m, m.analyzer.expand(form, macro, scope), scope)  # type: ignore[attr-defined]
+            return place_of(m, _expand(m, form, macro, scope), scope)
         if head.home == "":
             raise no_place(m, form)
     m.setf_cell(head, listed(SETF, head))

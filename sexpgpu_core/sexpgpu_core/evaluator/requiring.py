@@ -90,7 +90,8 @@ class Library:
         if name in into.defined or (
             there is not None and there is not symbol and there.home != into.home
         ):
-            whose = "this file" if name in into.defined else f"the module {there.home}"  # type: ignore[union-attr]
+            other = f"the module {there.home}" if there is not None else ""
+            whose = "this file" if name in into.defined else other
             raise problem(
                 "E-IMPORT-CLASH",
                 f"{name.lower()} of {module.name} is also a name of {whose}",

@@ -64,7 +64,9 @@ def optimization(traced: Traced, **options: float) -> Optimization:
     group = Group("sgd", paths, False, None, None, 1, 0, (), None, None)
     updates = {path: momentum(p.type) for path, p in traced.parameters.items()}
     given = {"clip_norm": None, "clip_value": None, "ema": None, **options}
-    return Optimization((group,), dict.fromkeys(paths, 0), updates, **given, ema_state=False, scalars={})
+    return Optimization(
+        (group,), dict.fromkeys(paths, 0), updates, **given, ema_state=False, scalars={}
+    )
 
 
 def inputs(rows: int = ROWS) -> dict[str, np.ndarray]:
