@@ -11,6 +11,7 @@ from .splats import (
     Operands,
     exactly,
     folded,
+    has_splat,
     is_number,
     keeps,
     result_shape,
@@ -30,6 +31,8 @@ _divide = exactly(lambda x, y: x / y)
 
 def _rule_add(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
     x, y = o
+    if not has_splat(o):
+        return _add_in_place(b, o)
     if is_number(y, 0) and keeps(x, o):
         return x
     if is_number(x, 0) and keeps(y, o):
@@ -59,6 +62,8 @@ def _smaller(b: Builder, operation: str, o: Operands) -> Value | None:
 
 
 def _rule_subtract(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
+    if not has_splat(o):
+        return None
     x, y = o
     if is_number(y, 0) and keeps(x, o):
         return x
@@ -68,6 +73,8 @@ def _rule_subtract(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
 
 
 def _rule_multiply(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
+    if not has_splat(o):
+        return None
     for x, y in (o, o[::-1]):
         if is_number(y, 1) and keeps(x, o):
             return x
@@ -79,6 +86,8 @@ def _rule_multiply(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
 
 
 def _rule_divide(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
+    if not has_splat(o):
+        return None
     x, y = o
     if is_number(y, 1) and keeps(x, o):
         return x
@@ -93,11 +102,11 @@ def _rule_divide(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
 def _rule_negate(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
     if o[0].node.operation == "negate":
         return o[0].node.operands[0]
-    return folded(b, o, lambda x: -x)
+    return folded(b, o, lambda x: -x) if has_splat(o) else None
 
 
 def _rule_square(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
-    return folded(b, o, lambda x: _multiply(x, x))
+    return folded(b, o, lambda x: _multiply(x, x)) if has_splat(o) else None
 
 
 def _rule_power(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:

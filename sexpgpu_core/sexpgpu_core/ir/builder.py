@@ -63,13 +63,40 @@ class Builder:
 
     def node(self, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]) -> Node:
         """The node itself, consed. Attributes that are None are left out."""
-        pairs = tuple(sorted((k, v) for k, v in attributes.items() if v is not None))
+        pairs: tuple[tuple[str, Attribute], ...] = ()
+        if attributes:
+            pairs = tuple(sorted([(k, v) for k, v in attributes.items() if v is not None]))
         key = _key(operation, operands, pairs, self.policy, self.copy)
         found = self._known.get(key)
         if found is None:
-            given = tuple(v.node.types[v.result] for v in operands)
+            given = tuple([v.node.types[v.result] for v in operands])
             types = self.operations[operation].infer(given, attributes)
             found = self._append(operation, operands, pairs, types, key)
+        if self.origin is not None:
+            self._note(found)
+        return found
+
+    def remake(self, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+        """The results of a node of any graph with operands of this one, through the rule."""
+        if len(node.types) == 1:
+            if self.rule is not None:
+                attributes = dict(node.attributes)
+                instead = self.rule(self, node.operation, operands, attributes)
+                if instead is not None:
+                    return (instead,)
+            return (Value(self._remade(node, operands), 0),)
+        made = self._remade(node, operands)
+        return tuple([Value(made, i) for i in range(len(made.types))])
+
+    def _remade(self, node: Node, operands: tuple[Value, ...]) -> Node:
+        key = _key(node.operation, operands, node.attributes, self.policy, self.copy)
+        found = self._known.get(key)
+        if found is None:
+            given = tuple([v.node.types[v.result] for v in operands])
+            types = node.types
+            if given != tuple([v.node.types[v.result] for v in node.operands]):
+                types = self.operations[node.operation].infer(given, dict(node.attributes))
+            found = self._append(node.operation, operands, node.attributes, types, key)
         if self.origin is not None:
             self._note(found)
         return found
@@ -120,12 +147,19 @@ def _key(
     policy: str,
     copy: int,
 ) -> tuple[Any, ...]:
-    # True == 1 == 1.0 in Python: the class of each attribute is part of the identity, and so is
-    # the sign of zero.
-    return (
-        operation,
-        tuple((v.node.id, v.result) for v in operands),
-        tuple((k, v.__class__, repr(v) if v.__class__ is float else v) for k, v in attributes),
-        policy,
-        copy,
-    )
+    # Nodes are equal when they are the same object, so values stand for themselves.
+    return operation, operands, _identity(attributes), policy, copy
+
+
+_PLAIN = (int, str, tuple)
+
+
+def _identity(attributes: tuple[tuple[str, Attribute], ...]) -> tuple[Any, ...]:
+    """True == 1 == 1.0 in Python: the class of such a number is part of the identity, and so is
+    the sign of zero."""
+    for _, given in attributes:
+        if given.__class__ not in _PLAIN:
+            return tuple(
+                [(k, v.__class__, repr(v) if v.__class__ is float else v) for k, v in attributes]
+            )
+    return attributes

@@ -93,13 +93,11 @@ class Graph:
 
     def live(self) -> set[int]:
         """Ids of nodes that a result needs."""
-        seen: set[int] = set()
-        stack = [v.node for v in self.results.values()]
-        while stack:
-            node = stack.pop()
-            if node.id not in seen:
-                seen.add(node.id)
-                stack.extend(v.node for v in node.operands)
+        seen = {v.node.id for v in self.results.values()}
+        for node in reversed(self.nodes):
+            if node.id in seen:
+                for source, _ in node.operands:
+                    seen.add(source.id)
         return seen
 
     def users(self) -> list[list[Node]]:

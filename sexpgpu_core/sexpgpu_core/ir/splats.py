@@ -22,6 +22,14 @@ def splat(value: Value) -> Any:
     return node.get("value") if node.operation == "constant" else None
 
 
+def has_splat(operands: Operands) -> bool:
+    """Whether one is a constant: most nodes have none, and then few rules apply."""
+    for source, _ in operands:  # noqa: SIM110 - a generator costs more than the rest
+        if source.operation == "constant":
+            return True
+    return False
+
+
 def is_number(value: Value, number: int) -> bool:
     found = splat(value)
     return found is not None and found.__class__ is not bool and found == number

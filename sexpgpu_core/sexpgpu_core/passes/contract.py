@@ -11,9 +11,11 @@ FLOATS = ("f32", "f64")
 
 def contracted(b: Builder, operation: str, operands: tuple[Value, ...]) -> Value | None:
     """fma instead of an add or subtract of a product of equal dtype and the result's shape."""
-    if operation not in ("add", "subtract") or operands[0].dtype not in FLOATS:
+    if operation not in ("add", "subtract"):
         return None
     x, y = operands
+    if "multiply" not in (x.node.operation, y.node.operation) or x.dtype not in FLOATS:
+        return None
     shape = x.shape if x.shape == y.shape else broadcast(x.shape, y.shape)
     if _product(x, shape):
         p, q = x.node.operands

@@ -13,10 +13,11 @@ def drop_dead(graph: Graph) -> Graph:
     small = Graph()
     small.bodies = graph.bodies
     went: dict[int, Node] = {}
+    origins = graph.origins
     for node in graph.nodes:
         if node.id not in live:
             continue
-        operands = tuple([Value(went[v.node.id], v.result) for v in node.operands])
+        operands = tuple([Value(went[source.id], i) for source, i in node.operands])
         copy = Node(
             node.operation,
             operands,
@@ -28,7 +29,7 @@ def drop_dead(graph: Graph) -> Graph:
         )
         went[node.id] = copy
         small.nodes.append(copy)
-        if node.id in graph.origins:
-            small.origins[copy.id] = graph.origins[node.id]
+        if node.id in origins:
+            small.origins[copy.id] = origins[node.id]
     small.results = {n: Value(went[v.node.id], v.result) for n, v in graph.results.items()}
     return small

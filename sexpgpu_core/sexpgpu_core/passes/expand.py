@@ -12,7 +12,7 @@ from typing import Any
 from ..ir import Builder, Node, Value
 from ..ir.builder import Rule
 from ..ir.operation import Operations
-from ..ir.rules import local_rule
+from ..ir.rules import RULES
 from .contract import contracted
 from .rebuild import Change
 
@@ -31,9 +31,12 @@ class Expansion:
         self, b: Builder, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]
     ) -> Value | None:
         """A `builder.Rule`."""
-        instead = local_rule(b, operation, operands, attributes)
+        rule = RULES.get(operation)
+        instead = None if rule is None else rule(b, operands, attributes)
         if instead is not None:
             return instead
+        if operation in self._primitive:
+            return contracted(b, operation, operands)
         values = self._expanded(b, operation, operands, attributes)
         return contracted(b, operation, operands) if values is None else values[0]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..ir import Builder, Node, Value
 from ..ir.operation import Operations, Precision
-from .rebuild import Change, remake
+from .rebuild import Change
 
 POLICIES = {"f32": None, "bf16": "bf16", "f16": "f16"}
 """A policy's 16-bit dtype, or None where nothing is cast."""
@@ -33,7 +33,7 @@ def precision_change(operations: Operations, policy: str) -> Change | None:
 
 def _kept(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
     """`update` and casts of the file take what they took: operands back to their own dtypes."""
-    return remake(b, node, _restored(b, node, operands))
+    return b.remake(node, _restored(b, node, operands))
 
 
 def _restored(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -46,9 +46,9 @@ def _as(b: Builder, value: Value, dtype: str) -> Value:
 
 def _low(b: Builder, node: Node, operands: tuple[Value, ...], low: str | None) -> tuple[Value, ...]:
     if low is None:
-        return remake(b, node, _restored(b, node, operands))
+        return b.remake(node, _restored(b, node, operands))
     narrowed = tuple(_as(b, v, low) if v.dtype in ("f32", *NARROW) else v for v in operands)
-    return remake(b, node, narrowed)
+    return b.remake(node, narrowed)
 
 
 def _full(
@@ -59,7 +59,7 @@ def _full(
         _as(b, v, "f32") if v.dtype in NARROW and old.dtype == "f32" else v
         for v, old in zip(operands, node.operands)
     )
-    return remake(b, node, widened)
+    return b.remake(node, widened)
 
 
 def _follow(
@@ -68,19 +68,19 @@ def _follow(
     """Operands that were equal in dtype are made equal again, at the widest."""
     changed = [i for i, (v, old) in enumerate(zip(operands, node.operands)) if v.dtype != old.dtype]
     if not changed:
-        return remake(b, node, operands)
+        return b.remake(node, operands)
     floats = [v.dtype for v, old in zip(operands, node.operands) if old.dtype == "f32"]
     widest = "f32" if "f32" in floats else floats[0]
     same = tuple(
         _as(b, v, widest) if old.dtype == "f32" else v for v, old in zip(operands, node.operands)
     )
-    return remake(b, node, same)
+    return b.remake(node, same)
 
 
 def _exact(
     b: Builder, node: Node, operands: tuple[Value, ...], low: str | None
 ) -> tuple[Value, ...]:
-    return remake(b, node, _restored(b, node, operands))
+    return b.remake(node, _restored(b, node, operands))
 
 
 Action = Callable[[Builder, Node, tuple[Value, ...], "str | None"], tuple[Value, ...]]

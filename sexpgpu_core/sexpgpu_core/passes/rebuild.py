@@ -23,40 +23,33 @@ def rebuild(
     live = graph.live()
     b = Builder(operations, rule=rule)
     b.graph.bodies.update(graph.bodies)
-    went: dict[tuple[int, int], Value] = {}
+    went: dict[int, tuple[Value, ...]] = {}
     for node in graph.nodes:
         if node.id not in live:
             continue
-        operands = tuple(went[v.node.id, v.result] for v in node.operands)
+        operands = tuple([went[v.node.id][v.result] for v in node.operands])
         b.policy, b.copy = node.policy, node.copy
         first = len(b.graph.nodes)
         values = change(b, node, operands) if change is not None else None
         if values is None:
-            values = remake(b, node, operands)
-        for i, value in enumerate(values):
-            went[node.id, i] = value
-        _inherit(b.graph, graph.origins.get(node.id, ()), values, first)
+            values = b.remake(node, operands)
+        went[node.id] = values
+        origins = graph.origins.get(node.id)
+        if origins:
+            _inherit(b.graph, origins, values, first)
     b.policy, b.copy = "", 0
-    b.graph.results = {n: went[v.node.id, v.result] for n, v in graph.results.items()}
+    b.graph.results = {n: went[v.node.id][v.result] for n, v in graph.results.items()}
     return b.graph
-
-
-def remake(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
-    """The node with other operands, through the builder's rule."""
-    if len(node.types) == 1:
-        return (b(node.operation, *operands, **dict(node.attributes)),)
-    return b.several(node.operation, *operands, **dict(node.attributes))
 
 
 def _inherit(
     graph: Graph, origins: tuple[Origin, ...], values: tuple[Value, ...], first: int
 ) -> None:
     """Give the origins of a node to what was made for it."""
-    if not origins:
-        return
-    made = {v.node.id for v in values} | set(range(first, len(graph.nodes)))
-    for id in made:
-        known = graph.origins.get(id, ())
-        new = tuple(o for o in origins if o not in known)
-        if new:
-            graph.origins[id] = (known + new)[:MAX_ORIGINS]
+    for id in range(first, len(graph.nodes)):
+        graph.origins[id] = origins
+    for value in values:
+        known = graph.origins.get(value.node.id, ())
+        if known is not origins:
+            new = tuple([o for o in origins if o not in known])
+            graph.origins[value.node.id] = (known + new)[:MAX_ORIGINS]

@@ -32,27 +32,24 @@ def inline(
         if instead is not None:
             went[node.id, 0] = instead
             continue
+        origins = graph.origins.get(node.id)
         for i, value in enumerate(_copy(node, b, went, row_offset)):
             went[node.id, i] = value
-            if node.id in graph.origins:
-                b.graph.origins.setdefault(value.node.id, graph.origins[node.id])
+            if origins is not None:
+                b.graph.origins.setdefault(value.node.id, origins)
     return went
 
 
 def _copy(
     node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int
 ) -> tuple[Value, ...]:
-    attributes: dict[str, Any] = dict(node.attributes)
-    if (
-        row_offset
-        and b.operations[node.operation].random
-        and attributes.get("batch-axis") is not None
-    ):
-        attributes["row-offset"] = attributes.get("row-offset", 0) + row_offset
     b.policy, b.copy = node.policy, node.copy
-    operands = tuple(went[v.node.id, v.result] for v in node.operands)
-    if len(node.types) == 1:
-        return (b(node.operation, *operands, **attributes),)
+    operands = tuple([went[v.node.id, v.result] for v in node.operands])
+    random = row_offset and b.operations[node.operation].random
+    if not random or node.get("batch-axis") is None:
+        return b.remake(node, operands)
+    attributes: dict[str, Any] = dict(node.attributes)
+    attributes["row-offset"] = attributes.get("row-offset", 0) + row_offset
     return b.several(node.operation, *operands, **attributes)
 
 
