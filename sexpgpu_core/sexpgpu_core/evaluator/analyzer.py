@@ -22,7 +22,7 @@ from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, endless
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .mistakes import HABITS, call_mistake, no_function_form, unsupported
+from .mistakes import HABITS, call_mistake, left_out, no_function_form, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
 from .scope import (
@@ -186,8 +186,9 @@ class Analyzer(Expander):
         return Call(cell, arguments, form, False)
 
     def _is_habit(self, name: Symbol) -> bool:
-        """A word of another language, which this file does not define either."""
-        return name.name in HABITS and name.name not in self.m.module.defined
+        """A word of another language or a name that is left out; this file does not define it."""
+        known = name.name in HABITS or left_out(name.name) is not None
+        return known and name.name not in self.m.module.defined
 
     def _computed_call(self, form: Cons, scope: Scope) -> Node:
         head = form.car

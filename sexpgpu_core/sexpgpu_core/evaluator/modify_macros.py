@@ -108,14 +108,22 @@ def _changing(
     return define
 
 
+def _after(delta: Value, change: Callable[[Value], Value]) -> Value:
+    """A delta is evaluated before its place is read."""
+    if delta.__class__ is not Cons:
+        return change(delta)
+    name = fresh("DELTA")
+    return make("LET", listed(listed(name, delta)), change(name))
+
+
 @_changing("incf", "(incf place [delta])", 1, 2)
 def _incf(read: Value, delta: Value = 1) -> Value:
-    return make("+", read, delta)
+    return _after(delta, lambda given: make("+", read, given))
 
 
 @_changing("decf", "(decf place [delta])", 1, 2)
 def _decf(read: Value, delta: Value = 1) -> Value:
-    return make("-", read, delta)
+    return _after(delta, lambda given: make("-", read, given))
 
 
 def _with_item(name: str, wants: str, most: int | None) -> Callable[..., Any]:

@@ -17,8 +17,9 @@ from ..evaluator.values import (
 )
 from ..spans import Source, Span
 
-TOP, LIST, VECTOR, ARRAY, PREFIX, FEATURE, SKIP = range(7)
+TOP, LIST, VECTOR, ARRAY, PREFIX, FEATURE, SKIP, LABEL = range(8)
 
+MOST_ELEMENTS = 10_000_000
 UNQUOTES = {",": UNQUOTE, ",@": UNQUOTE_SPLICING, ",.": UNQUOTE_SPLICING}
 FEATURES = frozenset({"SEXPGPU", "COMMON-LISP"})
 
@@ -45,7 +46,7 @@ class Frame:
         self.start = start
         self.level = level  # depth of backquotes around what it holds
         self.level_before = 0  # FEATURE and SKIP: the reader's `suppress` before them
-        self.detail = detail  # PREFIX: its symbol; FEATURE: wanted or not; ARRAY: its rank
+        self.detail = detail  # PREFIX: its symbol; FEATURE: wanted; ARRAY: rank; LABEL: number
         self.items: list[Value] = []
         self.starts: list[int] = []
 
@@ -82,6 +83,8 @@ def close_vector(frame: Frame) -> Value:
 
 
 def _vector(items: list[Value], size: int | None) -> Value:
+    if size is not None and size > MOST_ELEMENTS:
+        raise problem("E-LIMIT-CELLS", f"#{size}(...) asks for {size:,} elements", size=size)
     if size is not None and items and len(items) < size:
         items = items + items[-1:] * (size - len(items))
     if size is not None and len(items) != size:
@@ -119,16 +122,15 @@ def prefixed(frame: Frame, value: Value, start: int, end: int, source: Source) -
     return Cons(frame.detail, inner, _new(Span, (source, frame.start, end)))
 
 
-def feature_holds(form: Value) -> bool:
+def feature_holds(form: Value, features: frozenset[str] = FEATURES) -> bool:
     """Whether a feature expression of `#+` is true."""
     if form.__class__ is Symbol:
-        return form.name in FEATURES
+        return form.name in features
     items = _elements(form)
     head = items[0].name if items and items[0].__class__ is Symbol else ""
     if head == "NOT" and len(items) == 2:
-        return not feature_holds(items[1])
-    if head == "AND":
-        return all(map(feature_holds, items[1:]))
-    if head == "OR":
-        return any(map(feature_holds, items[1:]))
+        return not feature_holds(items[1], features)
+    if head in ("AND", "OR"):
+        every = all if head == "AND" else any
+        return every(feature_holds(item, features) for item in items[1:])
     return False

@@ -17,6 +17,8 @@ from .frames import (
     ARRAY,
     DOT,
     FEATURE,
+    FEATURES,
+    LABEL,
     LIST,
     MISSING,
     PREFIX,
@@ -29,6 +31,7 @@ from .frames import (
     feature_holds,
     prefixed,
 )
+from .labels import Labels
 from .names import Names, resolve, unescape
 from .numbers import parse_number
 from .sharp import read_sharp
@@ -40,9 +43,18 @@ class Reader:
     """Reads one source. `forms()` yields top-level forms as they are complete.
 
     `text`: what is read in the source's place, of the same places; blanks leave something out.
+    `data`: what is read is only data, which may contain itself.
     """
 
-    def __init__(self, source: Source, names: Names, text: str | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        names: Names,
+        text: str | None = None,
+        *,
+        features: frozenset[str] = FEATURES,
+        data: bool = False,
+    ) -> None:
         self.source = source
         self.text = _without_trailing_space(source.text if text is None else text)
         self.names = names
@@ -51,6 +63,8 @@ class Reader:
         self.stack: list[Frame] = []
         self.suppress = 0  # inside what #+ leaves out
         self.end = 0  # after the last form read
+        self.features = features
+        self.labels = Labels(data)
         self._atoms: dict[str, Value] = {".": DOT}  # what each text read as
         self._column: tuple[int, int] | None = None
 
@@ -183,8 +197,11 @@ class Reader:
                 value = prefixed(frame, value, start, end, self.source)
                 start = frame.start
                 continue
+            if frame.kind == LABEL:
+                value, start = self._labelled(frame, value, end), frame.start
+                continue
             self.suppress = frame.level_before
-            if frame.kind == FEATURE and feature_holds(value) != frame.detail:
+            if frame.kind == FEATURE and feature_holds(value, self.features) != frame.detail:
                 self.push(SKIP, frame.start)
                 stack[-1].level_before = self.suppress
                 self.suppress += 1
@@ -195,12 +212,23 @@ class Reader:
             frame.starts.append(start)
             return MISSING
         self.end = end
+        if self.labels.known:
+            self.labels = Labels(self.labels.circular)
         mistakes.inner_definition(self, self._column)
         self._column = None
         if value is DOT:
             mistakes.stray_dot(self, start)
             return MISSING
         return value
+
+    def _labelled(self, frame: Frame, value: Value, end: int) -> Value:
+        if self.suppress:
+            return value
+        try:
+            return self.labels.close(frame.detail, value)
+        except Problem as error:
+            self.report(error, frame.start, end)
+            return NIL
 
     def push_feature(self, start: int, wanted: bool) -> None:
         """`#+` (wanted) or `#-`: the next form is a feature expression."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..diagnostics import Problem, problem
 from ..evaluator.values import FUNCTION, NIL, Symbol, Value, Vector
 from . import mistakes
-from .frames import ARRAY, MISSING, PREFIX, SKIP, VECTOR
+from .frames import ARRAY, LABEL, MISSING, MOST_ELEMENTS, PREFIX, SKIP, VECTOR
 from .names import parse_character, unescape
 from .numbers import parse_radix
 from .tokens import DELIMITERS, atom_end, block_comment_end
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .reader import Reader
 
 SHARP_SYNTAX = re.compile(r"#([0-9]*)(.?)", re.DOTALL)
+LONGEST_ARGUMENT = 30
 RADIXES = {"b": 2, "o": 8, "x": 16}
 
 
@@ -29,6 +30,9 @@ def read_sharp(reader: Reader, start: int) -> tuple[Value, int]:
     match = SHARP_SYNTAX.match(reader.text, start)
     assert match is not None
     argument, char, after = match[1], match[2].lower(), match.end()
+    if len(argument) > LONGEST_ARGUMENT:
+        reader.report(mistakes.unknown_sharp(match[0], ""), start, after)
+        return MISSING, after
     if char == "(":
         reader.push(VECTOR, start, int(argument) if argument else None)
     elif char == "'":
@@ -42,12 +46,29 @@ def read_sharp(reader: Reader, start: int) -> tuple[Value, int]:
         after += 1
     elif char == "\\":
         return _token(reader, start, _character_end(reader.text, after), after)
+    elif char in ("=", "#") and argument:
+        return _label(reader, int(argument), char, start, after), after
     elif char == ".":
         reader.report(mistakes.unknown_sharp("#.", "."), start, after)
         reader.push(SKIP, start)  # what it would evaluate
     else:
         return _token(reader, start, atom_end(reader.text, after), after)
     return MISSING, after
+
+
+def _label(reader: Reader, number: int, char: str, start: int, after: int) -> Value:
+    """`#1=` waits for its form, `#1#` is it."""
+    if reader.suppress:
+        return MISSING if char == "=" else NIL
+    try:
+        if char == "#":
+            return reader.labels.value(number)
+        reader.labels.open(number)
+        reader.push(LABEL, start, number)
+        return MISSING
+    except Problem as error:
+        reader.report(error, start, after)
+        return MISSING if char == "=" else NIL
 
 
 def _character_end(text: str, at: int) -> int:
@@ -87,7 +108,7 @@ def _sharp_value(text: str, start: int, after: int, end: int) -> Value:
     if char == ":" and not argument:
         return _uninterned(body)
     if char == "*":
-        return _bits(body)
+        return _bits(body, int(argument) if argument else None)
     if char in RADIXES or (char == "r" and argument):
         radix = RADIXES[char] if char in RADIXES else int(argument)
         number = parse_radix(body, radix) if 2 <= radix <= 36 else None
@@ -104,7 +125,14 @@ def _uninterned(body: str) -> Symbol:
     return symbol
 
 
-def _bits(body: str) -> Vector:
+def _bits(body: str, size: int | None) -> Vector:
+    """`#*0110`; with a size, the last bit is repeated up to it."""
     if set(body) - {"0", "1"}:
         raise problem("E-READ-SYNTAX", f"#*{body} holds something else than 0 and 1")
+    if size is not None:
+        if len(body) > size or (size and not body):
+            raise problem("E-READ-SYNTAX", f"#{size}*{body} holds {len(body)} bits")
+        if size > MOST_ELEMENTS:
+            raise problem("E-LIMIT-CELLS", f"#{size}* asks for {size:,} bits", size=size)
+        body += body[-1:] * (size - len(body))
     return Vector([int(bit) for bit in body], "bit")

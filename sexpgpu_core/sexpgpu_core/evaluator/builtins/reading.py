@@ -10,11 +10,25 @@ from ...spans import Source
 from ..definitions import builtin, core_symbol, native_macro
 from ..faults import wrong_type
 from ..machine import current
+from ..standard_variables import VARIABLES
 from ..streams import StringInputStream
-from ..values import NIL, Cons, MultipleValues, String, T, Value, character, keyword, make_list
+from ..values import (
+    NIL,
+    Cons,
+    MultipleValues,
+    String,
+    Symbol,
+    T,
+    Value,
+    character,
+    keyword,
+    make_list,
+)
 from .bounds import bounds
 from .characters import char_of
 from .defining import predicate
+
+MOST_FEATURES = 1000
 
 predicate(
     "input-stream-p",
@@ -27,7 +41,7 @@ predicate(
 def read_form(text: str) -> tuple[Value, int] | None:
     """The first form of a text and where it ends; None if there is none."""
     ending = "\n;" if text[-1:].isspace() else ""  # keeps a last space that is a character
-    reader = Reader(Source("-", text + ending), current().module)
+    reader = Reader(Source("-", text + ending), current().module, features=_features(), data=True)
     for form in reader.forms():
         if reader.diagnostics:
             break
@@ -35,6 +49,18 @@ def read_form(text: str) -> tuple[Value, int] | None:
     if reader.diagnostics:
         raise Problem(reader.diagnostics[0]._replace(span=None))
     return None
+
+
+def _features() -> frozenset[str]:
+    """Names in `*features*`."""
+    names, cell = set(), VARIABLES["*FEATURES*"].value
+    while cell.__class__ is Cons:
+        if cell.car.__class__ is Symbol:
+            names.add(cell.car.name)
+        cell = cell.cdr
+        if len(names) > MOST_FEATURES:
+            break
+    return frozenset(names)
 
 
 @builtin(
