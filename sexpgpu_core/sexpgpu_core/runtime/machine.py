@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from .. import __version__
 from ..device import Device, DeviceFacts
 from ..records import NamedTuple
 
@@ -42,21 +43,16 @@ def machine(
         described["model"] = model
     described.update(count=1, ranks=1, threads=threads or facts.cores or 1)
     described["memory_bytes"] = facts.memory
-    versions = {"python": platform.python_version(), **_installed(), **dict(facts.versions)}
+    versions = {"python": platform.python_version(), "sexpgpu": __version__}
+    versions.update(numpy=_numpy(), **dict(facts.versions))
     numerics = dict(device.numerics())
     return Machine(described, numerics, versions, dict(plugins or {}), socket.gethostname())
 
 
-def _installed() -> dict[str, str]:
-    from importlib.metadata import PackageNotFoundError, version
+def _numpy() -> str:
+    import numpy as np
 
-    found = {}
-    for name, distribution in (("sexpgpu", "sexpgpu-core"), ("numpy", "numpy")):
-        try:
-            found[name] = version(distribution)
-        except PackageNotFoundError:
-            continue
-    return found
+    return str(np.__version__)
 
 
 def processor() -> str | None:

@@ -31,34 +31,40 @@ def philox(key: tuple[int, int], counters: list[Any]) -> list[Any]:
     return [w.astype(np.uint32) for w in x]
 
 
-def _words(x: list[Any], a: Attributes, shape: tuple[int, ...]) -> tuple[list[Any], Any, int]:
-    """The four words of each place's counter, word = column mod 4, and the row axis."""
+def _words(x: list[Any], a: Attributes, shape: tuple[int, ...]) -> list[Any]:
+    """The four words of each counter, (rows, columns / 4): the word of a place is column mod 4."""
     axis = a.get("batch-axis")
     offset = 0
     if axis is not None:
         offset = (a.get("row-offset") or 0) + (int(x[1]) if len(x) > 1 else 0)
-    axis = axis or 0
-    rows = shape[axis] if shape else 1
-    columns = int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=np.int64))
+    rows, columns = _grid(a, shape)
     row = np.arange(rows, dtype=np.uint64)[:, None] + np.uint64(offset)
-    column = np.arange(columns, dtype=np.uint64)[None, :]
+    column = np.arange(-(-columns // 4), dtype=np.uint64)[None, :]
     step = np.uint64(int(x[0]) & 0xFFFFFFFF)
-    counter = np.broadcast_arrays(column // np.uint64(4), row, step, a.get("iteration") or 0)
-    key = site_key(a["seed"], a["domain"], a["site"])
-    return philox(key, list(counter)), (column % np.uint64(4)).astype(int), axis
+    counter = np.broadcast_arrays(column, row, step, a.get("iteration") or 0)
+    return philox(site_key(a["seed"], a["domain"], a["site"]), list(counter))
 
 
-def _placed(values: Any, shape: tuple[int, ...], axis: int) -> Any:
-    """(rows, columns) to the tensor's shape."""
+def _grid(a: Attributes, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows, along the batch axis, and columns of a tensor."""
+    axis = a.get("batch-axis") or 0
+    rest = shape[:axis] + shape[axis + 1 :]
+    return shape[axis] if shape else 1, int(np.prod(rest, dtype=np.int64))
+
+
+def _placed(four: list[Any], a: Attributes, shape: tuple[int, ...]) -> Any:
+    """What the four words of each counter gave, as the tensor."""
+    rows, columns = _grid(a, shape)
+    values = np.stack(four, axis=-1).reshape(rows, 4 * four[0].shape[1])[:, :columns]
     if not shape:
         return values.reshape(())
+    axis = a.get("batch-axis") or 0
     rest = shape[:axis] + shape[axis + 1 :]
-    return np.moveaxis(values.reshape(shape[axis], *rest), 0, axis)
+    return np.moveaxis(values.reshape(rows, *rest), 0, axis)
 
 
 def _bits(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
-    words, lane, axis = _words(x, a, t[0].shape)
-    return _placed(np.choose(lane, words), t[0].shape, axis)
+    return _placed(_words(x, a, t[0].shape), a, t[0].shape)
 
 
 def _uniform(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
@@ -70,14 +76,14 @@ def _fraction(bits: Any) -> Any:
 
 
 def _normal(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
-    words, lane, axis = _words(x, a, t[0].shape)
-    pairs = []
+    words = _words(x, a, t[0].shape)
+    pairs: list[Any] = []
     for radius_bits, angle_bits in (words[:2], words[2:]):
         inner = ((radius_bits >> np.uint32(8)) + np.uint32(1)).astype(np.float32)
         radius = np.sqrt(np.float32(-2) * np.log(inner * np.float32(2.0**-24)))
         angle = _fraction(angle_bits) * np.float32(2 * np.pi)
         pairs += [radius * np.cos(angle), radius * np.sin(angle)]
-    return _placed(np.choose(lane, pairs), t[0].shape, axis)
+    return _placed(pairs, a, t[0].shape)
 
 
 TABLE: dict[str, Reference] = {
