@@ -7,14 +7,17 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
+import pytest
 
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.emit import emit
 from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel, KernelCall
 from sexpgpu_core.kernels.target import Target
 
+llvm = pytest.importorskip(
+    "llvmlite.binding", reason="llvmlite, which runs emitted kernels, comes with sexpgpu-cpu"
+)
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 _ENGINES: list[Any] = []
