@@ -12,6 +12,7 @@ import hashlib
 import json
 import mmap
 import struct
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -40,12 +41,27 @@ def unit_key(*parts: str) -> str:
 
 
 class Code:
-    """Loaded functions: `code[unit key, name]` is an address. Keep it as long as they are used."""
+    """Loaded functions: `code[unit key, name]` is an address. Keep it as long as they are used.
+
+    `seconds`: by unit key, how long it took to make what no cache had.
+    """
 
     def __init__(self) -> None:
         self.addresses: dict[tuple[str, str], int] = {}
         self.kept: list[Any] = []
-        self.compiled = 0
+        self.seconds: dict[str, float] = {}
+
+    @property
+    def compiled(self) -> int:
+        """How many units no cache had."""
+        return len(self.seconds)
+
+    def make(self, unit: CodeUnit) -> bytes:
+        """A unit's object, which no cache has."""
+        start = time.perf_counter()
+        made = unit.make()
+        self.seconds[unit.key] = time.perf_counter() - start
+        return made
 
     def __getitem__(self, place: tuple[str, str]) -> int:
         return self.addresses[place]
@@ -82,8 +98,7 @@ def _image(unit: CodeUnit, cache: ObjectCache, code: Code) -> Image:
     held = cache.get(key)
     if held is not None:
         return unpack_images(held)[unit.key]
-    image = flatten(unit.make())
-    code.compiled += 1
+    image = flatten(code.make(unit))
     cache.put(key, pack_images({unit.key: image}))
     return image
 
@@ -178,8 +193,7 @@ def _load_by_llvm(units: Iterable[CodeUnit], cache: ObjectCache, code: Code) -> 
         key = _machine_key("object", unit.key)
         data = cache.get(key)
         if data is None:
-            data = unit.make()
-            code.compiled += 1
+            data = code.make(unit)
             cache.put(key, data)
         builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
         for name in unit.names:

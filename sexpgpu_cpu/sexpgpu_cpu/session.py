@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sexpgpu_core.device import Unit
@@ -13,7 +13,7 @@ from sexpgpu_core.plan.plan import Persistent, Region
 from . import driver
 from .cache import ObjectCache
 from .draft import Draft, driver_unit
-from .loader import load
+from .loader import Code, load
 from .memory import Memory
 from .pool import Pool
 from .program import CpuProgram
@@ -33,7 +33,12 @@ class CpuSnapshot:
 
 
 class CpuSession:
-    """Owns every byte until `close()`. One TRANSIENT region, as large as the largest plan's."""
+    """Owns every byte until `close()`. One TRANSIENT region, as large as the largest plan's.
+
+    By program, for `compile` events: `kernels` counts its distinct pieces of code and those that
+    a cache had, `seconds` is the time that the others took; what two programs share is the first
+    one's.
+    """
 
     def __init__(
         self,
@@ -53,7 +58,9 @@ class CpuSession:
         needed = [u for w in works for u in (w.unit, *(link[1] for link in w.links))]
         cache = cache or ObjectCache()
         self.code = load([driver_unit(), *needed], cache)
-        self.kernels = {n: _counts(d, warm=cache.misses == 0) for n, d in drafts.items()}
+        pieces = {n: {w.unit.key for w in d.works} for n, d in drafts.items()}
+        self.kernels = {n: _counts(keys, self.code) for n, keys in pieces.items()}
+        self.seconds = _shares(pieces, self.code)
         entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}
         self.pool = Pool(threads, entry)
         poison = self._transient if os.environ.get("SEXPGPU_CHECK") == "1" else None
@@ -90,10 +97,11 @@ class CpuSession:
         self.pool.close()
 
 
-def _counts(draft: Draft, *, warm: bool) -> dict[str, int]:
-    """What a `compile` event tells of a program: distinct pieces of code, and how many were kept.
+def _counts(keys: set[str], code: Code) -> dict[str, int]:
+    return {"kernels": len(keys), "cached": len(keys - code.seconds.keys())}
 
-    The cache holds the set of a run as one file, so it is all or, as far as is known here, none.
-    """
-    made = len({work.unit.key for work in draft.works})
-    return {"kernels": made, "cached": made if warm else 0}
+
+def _shares(pieces: Mapping[str, set[str]], code: Code) -> dict[str, float]:
+    """Seconds by program; a piece counts once."""
+    left = dict(code.seconds)
+    return {name: sum(left.pop(key, 0.0) for key in keys) for name, keys in pieces.items()}

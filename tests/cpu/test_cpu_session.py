@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from sexpgpu_core.kernels.fuse import schedule
 from sexpgpu_core.passes.optimize import optimize
 from sexpgpu_core.plan.make import layout_persistent, make_plan
 from sexpgpu_core.plan.plan import Persistent
+from sexpgpu_cpu.cache import ObjectCache
 from sexpgpu_cpu.device import CpuDevice
 from sexpgpu_cpu.reference import ReferenceDevice
+from sexpgpu_cpu.session import CpuSession
 
 LR = "(ctx :lr)"
 TABLE = (1.0, 2.0, 3.0)
@@ -258,3 +261,24 @@ def test_the_time_of_a_step_is_told_by_call() -> None:
     session.close()
     assert {t.call for t in times} >= set(range(len(program.plan.calls)))
     assert all(t.seconds > 0 for t in times)
+
+
+def test_a_session_says_how_much_code_a_program_has_and_what_a_cache_had(tmp_path: Path) -> None:
+    found = unit(step_graph(), CpuDevice())
+    first, second, other = (
+        CpuSession(units, PERSISTENT, 1, ObjectCache(folder))
+        for units, folder in (
+            ([found, found._replace(name="again")], tmp_path),
+            ([found], tmp_path),
+            ([found], tmp_path / "empty"),
+        )
+    )
+    for session in (first, second, other):
+        session.close()
+    count = first.kernels["step"]["kernels"]
+    assert count > 3
+    assert first.kernels["again"] == first.kernels["step"] == {"kernels": count, "cached": 0}
+    assert first.seconds["step"] > 0 == first.seconds["again"]
+    assert second.kernels == {"step": {"kernels": count, "cached": count}}
+    assert second.seconds == {"step": 0.0}
+    assert other.kernels["step"]["cached"] == 0
