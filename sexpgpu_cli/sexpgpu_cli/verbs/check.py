@@ -118,12 +118,18 @@ def _unread(name: str, d: Diagnostic) -> dict[str, Any]:
 
 
 def _file(found: dict[str, Any], limit: int) -> dict[str, Any]:
-    from sexpgpu_core.diagnostics.render_json import diagnostic_json
-
     shown, _ = cut(found["diagnostics"], limit)
     told = {k: v for k, v in found.items() if k not in ("exit", "output", "diagnostics")}
-    told.update(ok=not found["exit"], diagnostics=[diagnostic_json(d) for d in shown])
+    told.update(ok=not found["exit"], diagnostics=_listed(shown))
     return {**told, "output": found["output"]} if found["output"] else told
+
+
+def _listed(shown: list[Diagnostic]) -> list[dict[str, Any]]:
+    if not shown:
+        return []
+    from sexpgpu_core.diagnostics.render_json import diagnostic_json
+
+    return [diagnostic_json(d) for d in shown]
 
 
 def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> str:
