@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..diagnostics import nearest, problem
+from ..diagnostics import Problem, nearest, problem
 from ..records import NamedTuple
 from .declarations import items_of
 from .printer import brief
+from .type_specifiers import typep
 from .values import NIL, Cons, String, Symbol, T, Value
 
 OPTIONS = ("conc-name", "constructor", "copier", "include", "predicate", "print-function",
@@ -42,6 +43,7 @@ class Definition(NamedTuple):
 
 
 DEFAULT = object()
+NAME = Symbol("NAME", None)
 
 
 def parse_defstruct(form: Cons) -> Definition:
@@ -59,7 +61,8 @@ def parse_defstruct(form: Cons) -> Definition:
     include = rows.get("include")
     base = include[0][0] if include else None
     printer = rows.get("print-function") or rows.get("print-object")
-    kind = rows["type"][0][0] if "type" in rows else NIL
+    kind = rows["type"][0][0] if rows.get("type", [[]])[0] else NIL
+    _check_together(rows, kind)
     return Definition(
         name,
         _prefix(name, rows),
@@ -76,6 +79,31 @@ def parse_defstruct(form: Cons) -> Definition:
         slots,
         doc,
     )
+
+
+def _check_together(rows: dict[str, list[list[Value]]], kind: Value) -> None:
+    """Options that contradict each other."""
+    named, name = "named" in rows, _one(rows, "predicate")
+    if kind is NIL:
+        if "initial-offset" in rows:
+            raise _contradiction(":initial-offset is for structures with a :type")
+        return
+    if name not in (DEFAULT, NIL) and not named:
+        raise _contradiction("a :predicate of a :type structure needs :named")
+    if "print-function" in rows or "print-object" in rows:
+        raise _contradiction("a :type structure prints as what it is made of")
+    head = kind.car if kind.__class__ is Cons else kind
+    if head.__class__ is not Symbol or head.name not in ("LIST", "VECTOR"):
+        raise _contradiction(f":type is list or vector, not {brief(kind)}")
+    if head is kind or kind.cdr.__class__ is not Cons or not named:
+        return
+    element = kind.cdr.car
+    if not (element.__class__ is Symbol and element.name == "*") and not typep(NAME, element):
+        raise _contradiction(f"{brief(kind)} cannot hold the name that :named puts in")
+
+
+def _contradiction(why: str) -> Problem:
+    return problem("E-FORM-SHAPE", f"defstruct: {why}", kind="simple-error")
 
 
 def _options(head: Value, form: Cons) -> dict[str, list[list[Value]]]:

@@ -38,6 +38,8 @@ KINDS = {
     "division-by-zero": "division-by-zero",
     "overflow": "floating-point-overflow",
     "parse-error": "parse-error",
+    "simple-error": "simple-error",
+    "undefined-function": "undefined-function",
 }
 """The same by `facts["kind"]`, where it says more."""
 

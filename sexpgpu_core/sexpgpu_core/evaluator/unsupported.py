@@ -109,7 +109,7 @@ _GROUPS: tuple[tuple[str, str], ...] = (
         "evaluation has no clock and knows no machine",
         """
         get-universal-time get-decoded-time decode-universal-time encode-universal-time
-        get-internal-real-time get-internal-run-time internal-time-units-per-second sleep time
+        get-internal-real-time get-internal-run-time sleep time
         lisp-implementation-type lisp-implementation-version machine-instance machine-type
         machine-version short-site-name long-site-name software-type software-version room ed
         dribble

@@ -132,7 +132,9 @@ def _with_output_to_string(form: Cons, environment: Any) -> Value:
     if not head or head[0].__class__ is not Symbol:
         raise shape("with-output-to-string", "(with-output-to-string (stream) form...)")
     if len(head) > 1 and head[1] is not NIL and not getattr(head[1], "keyword", False):
-        return form_with("LET", listed(listed(head[0], head[1])), form.cdr.cdr)
+        options = [listed(fresh("OPTION"), value) for value in head[3::2]]
+        bindings = make_list([listed(head[0], head[1]), *options])
+        return form_with("LET", bindings, form.cdr.cdr)
     stream = fresh("STREAM")
     body = form_with("LET", listed(listed(head[0], stream)), form.cdr.cdr)
     text = make("GET-OUTPUT-STREAM-STRING", stream)

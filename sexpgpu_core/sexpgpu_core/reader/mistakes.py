@@ -200,5 +200,7 @@ def unknown_sharp(text: str, char: str) -> Problem:
     if habit:
         return problem("E-READ-SYNTAX", f"{habit[0]}; write {habit[1]}", hint=f"write {habit[1]}")
     return problem(
-        "E-READ-SYNTAX", f"{text[:12]} is no # syntax", hint="#' #( #\\ #: #+ #- #| #b #o #x #36r #1="
+        "E-READ-SYNTAX",
+        f"{text[:12]} is no # syntax",
+        hint="#' #( #\\ #: #+ #- #| #b #o #x #36r #1=",
     )

@@ -147,6 +147,7 @@ CONSTANTS: dict[str, Value] = {
     "LAMBDA-PARAMETERS-LIMIT": 1_000_000,
     "MULTIPLE-VALUES-LIMIT": 1_000_000,
     "CHAR-CODE-LIMIT": 0x110000,
+    "INTERNAL-TIME-UNITS-PER-SECOND": 1_000_000,
 }
 """The standard's constant variables."""
 for _float_type in ("SHORT", "SINGLE", "DOUBLE", "LONG"):

@@ -52,10 +52,10 @@ def read_form(text: str) -> tuple[Value, int] | None:
 
 
 def _features() -> frozenset[str]:
-    """Names in `*features*`."""
+    """Names of the keywords in `*features*`."""
     names, cell = set(), VARIABLES["*FEATURES*"].value
     while cell.__class__ is Cons:
-        if cell.car.__class__ is Symbol:
+        if cell.car.__class__ is Symbol and cell.car.keyword:
             names.add(cell.car.name)
         cell = cell.cdr
         if len(names) > MOST_FEATURES:
