@@ -50,7 +50,10 @@ def distributions(cache: Path, *, refresh: bool = False) -> tuple[list[Distribut
         if all(_modified(d.file) == d.mtime for d in known):
             return known, True
     before = {d.name: d for d in registry.restore(stale["distributions"])} if stale else {}
-    found = [_remember(load(point), before) for point in entry_points(sites)]
+    points = entry_points(sites)
+    found = [_remember(load(point), before) for point in points]
+    if entry_points(sites) == points:
+        key = site_key(sites)  # an import may have made a __pycache__ beside what it imported
     _write(file, {"key": key, "distributions": registry.dump(found)})
     return found, False
 

@@ -238,22 +238,29 @@ def test_requests_in_the_control_folder_are_taken_up_between_steps(tmp_path, mon
 
 
 class FullFrom(Disk):
-    """Full from its n-th file on."""
+    """Full from its n-th file on, for so many attempts to write."""
 
-    def __init__(self, files):
+    def __init__(self, files, attempts=10**9):
         self.files = files
+        self.attempts = attempts
 
     def write(self, path, pieces):
         self.files -= 1
-        if self.files < 0:
+        if self.files < 0 and self.attempts > 0:
+            self.attempts -= 1
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return super().write(path, pieces)
 
 
 def test_a_full_disk_is_told_and_the_run_goes_on_if_an_older_checkpoint_is_whole(tmp_path):
-    summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), disk=FullFrom(5))
+    summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), disk=FullFrom(5, attempts=1))
     assert (summary.state, summary.exit) == ("finished", 0)
     assert told(summary, "warning")[0]["diagnostic"]["code"] == "E-CHECKPOINT-DISK"
+
+
+def test_a_disk_that_stays_full_fails_the_run_at_its_end_and_keeps_the_older_checkpoint(tmp_path):
+    summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), disk=FullFrom(5))
+    assert (summary.state, summary.exit, summary.error.code) == ("failed", 3, "E-CHECKPOINT-DISK")
     assert Checkpoints(summary.folder / "checkpoints").choose("latest").step == 5
     summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), disk=FullFrom(2))
     assert (summary.state, summary.exit, summary.error.code) == ("failed", 3, "E-CHECKPOINT-DISK")
