@@ -120,7 +120,7 @@ for _name, (_build, _says) in PLAIN.items():
 
 @tensor_builtin("gelu", "(x &key (approximate nil))")
 def gelu(x: Value, *, approximate: Value = NIL) -> Tensor:
-    """x times the normal distribution function of x, or its `:tanh`, `:sigmoid` form. F. (gelu x)"""
+    """x times the normal distribution function, or a `:tanh`, `:sigmoid` form of it. F. (gelu x)"""
     t = tracer("gelu")
     node = node_of("gelu", x, t)
     if approximate is NIL:
