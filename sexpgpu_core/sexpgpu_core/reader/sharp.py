@@ -13,7 +13,7 @@ from . import mistakes
 from .frames import ARRAY, LABEL, MISSING, MOST_ELEMENTS, PREFIX, SKIP, VECTOR
 from .names import parse_character, unescape
 from .numbers import parse_radix
-from .tokens import DELIMITERS, atom_end, block_comment_end
+from .tokens import atom_end, block_comment_end, character_end
 
 if TYPE_CHECKING:
     from .reader import Reader
@@ -45,7 +45,7 @@ def read_sharp(reader: Reader, start: int) -> tuple[Value, int]:
         reader.push(ARRAY, start, int(argument))
         after += 1
     elif char == "\\":
-        return _token(reader, start, _character_end(reader.text, after), after)
+        return _token(reader, start, character_end(reader.text, after), after)
     elif char in ("=", "#") and argument:
         return _label(reader, int(argument), char, start, after), after
     elif char == ".":
@@ -69,15 +69,6 @@ def _label(reader: Reader, number: int, char: str, start: int, after: int) -> Va
     except Problem as error:
         reader.report(error, start, after)
         return MISSING if char == "=" else NIL
-
-
-def _character_end(text: str, at: int) -> int:
-    if text[at : at + 1] in DELIMITERS or text[at : at + 1] in ("|", "\\", "#"):
-        return min(at + 1, len(text))
-    end = at
-    while end < len(text) and text[end] not in DELIMITERS:
-        end += 1
-    return end
 
 
 def _comment(reader: Reader, start: int) -> int:

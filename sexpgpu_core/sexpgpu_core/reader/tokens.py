@@ -21,6 +21,9 @@ TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+LABEL = re.compile(r"#\d+[=#]")
+"""Of a form that stands in several places: `#1=` and `#1#`."""
+
 DELIMITERS = frozenset(" \t\n\r\f()\"'`,;")
 
 
@@ -63,6 +66,16 @@ def atom_end(text: str, at: int) -> int:
     return min(at, size)
 
 
+def character_end(text: str, at: int) -> int:
+    """End of the name of a character that starts at `at`, after its `#\\`."""
+    if text[at : at + 1] in DELIMITERS or text[at : at + 1] in ("|", "\\", "#"):
+        return min(at + 1, len(text))
+    end = at
+    while end < len(text) and text[end] not in DELIMITERS:
+        end += 1
+    return end
+
+
 def block_comment_end(text: str, at: int) -> int:
     """End of the nested comment `#|` that starts at `at`; -1 if it is never closed."""
     depth = 0
@@ -79,7 +92,10 @@ def _sharp_end(text: str, at: int) -> int:
         end = block_comment_end(text, at)
         return len(text) if end < 0 else end
     if after == "\\":
-        return atom_end(text, at + 2) if text[at + 2 : at + 3] not in DELIMITERS else at + 3
+        return character_end(text, at + 2)
     if after and after in "'(+-.":
         return at + 2 - (after == "(")
+    label = LABEL.match(text, at)
+    if label:
+        return label.end()
     return atom_end(text, at)
