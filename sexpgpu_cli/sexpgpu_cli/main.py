@@ -14,6 +14,7 @@ from .invocation import Invocation, wants_color
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code."""
+    gc.disable()  # while modules are imported nothing becomes garbage
     code = run(sys.argv[1:] if argv is None else argv)
     gc.freeze()  # or the interpreter's end would walk through all that a graph is made of
     sys.exit(code)
@@ -46,6 +47,7 @@ def _answer(argv: list[str]) -> int:
     registry = plugins.installed(settings)
     add_codes(registry.codes())
     session = Invocation("", settings, registry)
+    gc.enable()
     try:
         given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
     except click.exceptions.Exit as left:
