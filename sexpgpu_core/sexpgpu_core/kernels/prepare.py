@@ -29,6 +29,10 @@ Part = tuple[int, int, int, Value]
 """(axis, from, to, value): a value padded with zeros on one axis."""
 
 
+SPECIAL = REDUCTIONS | {"add", "add-along", "put-along", "take-along"}
+"""Operations whose nodes are sometimes something else."""
+
+
 def _padded_part(value: Value) -> Part | None:
     node = value.node
     if node.operation != "pad" or node.get("value") != 0 or node.get("interior"):
@@ -96,8 +100,10 @@ class Prepared:
     def _place(self, node: Node, went: dict[tuple[int, int], Value], id: int) -> None:
         """Put a node, its operands replaced by where they went; expand it if it must be."""
         op = node.operation
-        operands = tuple(went.get((v.node.id, v.result), v) for v in node.operands)
-        changed = any(a is not b for a, b in zip(operands, node.operands)) or id != node.id
+        operands, changed = node.operands, id != node.id
+        if went:
+            operands = tuple([went.get((v.node.id, v.result), v) for v in operands])
+            changed = changed or operands != node.operands
         now = node
         if changed:
             now = Node(op, operands, node.attributes, node.types, node.policy, node.copy, id)
@@ -174,6 +180,8 @@ class Prepared:
         op = node.operation
         if op != "input" and self._is_empty(node):
             return self._expanded(lambda b: _emptied(b, node))
+        if op not in SPECIAL and known(op):
+            return None
         if op in REDUCTIONS:
             return self._by_runs(node)
         if op == "add":
@@ -196,6 +204,8 @@ class Prepared:
 
     def _is_empty(self, node: Node) -> bool:
         """Whether a node has no element, or is what a reduction makes of none."""
+        if 0 not in node.types[0].shape and node.operation not in REDUCTIONS:
+            return False
         if op_gives_constant(node):
             return False
         return all(t.size == 0 for t in node.types) or (

@@ -7,13 +7,17 @@ from .kernel import View
 from .places import Places
 from .views import dense_strides, part, regroup, suits_matmul
 
+_CHAIN = frozenset(("matmul", "permute", "reshape"))
+"""What a product goes through on its way to where it is wanted."""
+
 
 def lay_products(places: Places) -> None:
     """A product that is only used in another order, or as a part of a concat, is written so."""
     users: dict[int, list[Node]] = {}
     for node in places.prepared.nodes:
-        for value in node.operands:
-            users.setdefault(value.node.id, []).append(node)
+        for source, _ in node.operands:
+            if source.operation in _CHAIN:
+                users.setdefault(source.id, []).append(node)
     outside = {v.node.id for v in places.prepared.results.values()}
     for node in places.prepared.nodes:
         if node.operation == "matmul" and node.id not in outside:

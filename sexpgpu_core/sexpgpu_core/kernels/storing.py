@@ -22,7 +22,7 @@ class Storing:
         self.clusters = clusters
         self.stored = set(forced)
         self.users: dict[Key, set[int]] = {}
-        self._forced = forced
+        self._units: dict[int, int] = {}
         self._note_uses(nodes)
         for node in nodes:
             for i in range(len(node.types)):
@@ -40,8 +40,12 @@ class Storing:
                     self.stored.add((source.node.id, source.result))
 
     def _unit(self, node: Node) -> int:
-        units = self.clusters.members(self.clusters.maker.get((node.id, 0), 0))
-        return units[0] if units else -1
+        """The first unit that makes a node. None is made or merged any more."""
+        found = self._units.get(node.id)
+        if found is None:
+            units = self.clusters.members(self.clusters.maker.get((node.id, 0), 0))
+            found = self._units[node.id] = units[0] if units else -1
+        return found
 
     def _needs_place(self, node: Node, value: Value) -> bool:
         """Whether a use can only be of memory: a table to gather from, a shifted index."""

@@ -34,16 +34,23 @@ class Units:
         """Units of a mask, merged ones as what they became."""
         if not mask:
             return []
+        if not mask & (mask - 1):
+            return [self._now(mask.bit_length() - 1)]
         found: list[int] = []
         while mask:
             low = mask & -mask
-            unit = low.bit_length() - 1
-            while self.same[unit] != unit:
-                unit = self.same[unit]
+            unit = self._now(low.bit_length() - 1)
             if unit not in found:
                 found.append(unit)
             mask ^= low
         return found
+
+    def _now(self, unit: int) -> int:
+        """A unit, or what it became part of."""
+        same = self.same
+        while same[unit] != unit:
+            unit = same[unit]
+        return unit
 
     def after(self, unit: int, mask: int) -> None:
         """Note that a unit comes after those of a mask."""

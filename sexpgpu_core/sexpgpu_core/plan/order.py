@@ -67,6 +67,7 @@ def order_calls(
     sizes = [_transient_bytes(s) for s in storages]
     pinned = kept.union(*(calls[i].reads for i in tail))
     before = dependencies(head)
+    head = [_sized(call, sizes) for call in head]
     best, least = list(range(commit)), GAIN * peak(head, range(len(head)), sizes, pinned)
     for chosen in (_forward(head, before, sizes, pinned), _backward(head, before, sizes)):
         reached = peak(head, chosen, sizes, pinned)
@@ -93,6 +94,11 @@ def peak(
             if left[s] == 0 and s not in pinned:
                 now -= sizes[s]
     return most
+
+
+def _sized(call: Touch, sizes: Sequence[int]) -> Touch:
+    """What counts of a call's storages: those that take room."""
+    return Touch({s for s in call.reads if sizes[s]}, {s for s in call.writes if sizes[s]})
 
 
 def _transient_bytes(storage: Storage) -> int:
@@ -176,9 +182,7 @@ def _schedule(
     ready = [rank[i] for i in order if waiting[i] == 0]
     chosen: list[int] = []
     while ready:
-        place = min(ready[:WINDOW], key=lambda r: (growth(order[r]), r))
-        ready.remove(place)
-        best = order[place]
+        best = order[ready.pop(_least(ready, order, growth))]
         chosen.append(best)
         took(best)
         for j in unlocks[best]:
@@ -186,3 +190,11 @@ def _schedule(
             if waiting[j] == 0:
                 insort(ready, rank[j])
     return chosen
+
+
+def _least(ready: list[int], order: Sequence[int], growth: Callable[[int], int]) -> int:
+    """Which of the first ready ones grows least; the first of equals."""
+    if len(ready) == 1:
+        return 0
+    grown = [growth(order[r]) for r in ready[:WINDOW]]
+    return grown.index(min(grown))

@@ -25,7 +25,7 @@ def verify_plan(plan: Plan, storages: Sequence[Storage]) -> None:
 
 def _check_commit(plan: Plan, calls: Sequence[Touch]) -> None:
     for i, (_, writes) in enumerate(calls):
-        regions = {plan.buffers[s].region for s in writes}
+        regions = [plan.buffers[s].region for s in writes]
         if Region.PERSISTENT in regions and i < plan.commit:
             raise PlanError(f"{plan.name}: call {i} writes persistent memory before the commit")
         if Region.INPUT in regions or Region.SCALAR in regions:
@@ -59,18 +59,14 @@ def _check_overlap(plan: Plan, calls: Sequence[Touch], storages: Sequence[Storag
     transient = [b for b in plan.buffers if b.region is Region.TRANSIENT and _touched(calls, b)]
     if any(b.offset + b.bytes > plan.bytes[Region.TRANSIENT] for b in transient):
         raise PlanError(f"{plan.name}: a buffer reaches beyond the region")
-    alive: list[Buffer] = []
+    alive: list[tuple[int, int, int, Buffer]] = []
     for new in sorted(transient, key=lambda b: b.first):
         first, start, stop = new.first, new.offset, new.offset + new.bytes
-        alive = [b for b in alive if b.last >= first]
-        for old in alive:
-            if (
-                old.offset < stop
-                and start < old.offset + old.bytes
-                and not _in_place(plan, storages, old, new)
-            ):
+        alive = [b for b in alive if b[0] >= first]
+        for _, low, high, old in alive:
+            if low < stop and start < high and not _in_place(plan, storages, old, new):
                 raise PlanError(f"{plan.name}: buffers {old.id} and {new.id} share bytes")
-        alive.append(new)
+        alive.append((new.last, start, stop, new))
 
 
 def _touched(calls: Sequence[Touch], buffer: Buffer) -> bool:
