@@ -5,17 +5,17 @@
 
 (defknob text       nil  "A text file; nil is a part of Python's own standard library."
   :type (or null string))
-(defknob depth      4    "Transformer blocks." :type (integer 1 96))
-(defknob width      128  "Residual width."     :type (integer 16))
-(defknob heads      4    "Attention heads."    :type (integer 1))
-(defknob context    64   "Tokens of context."  :type (integer 1))
+(defknob depth      4    "Transformer blocks."  :type (integer 1 96))
+(defknob width      128  "Residual width."      :type (integer 16))
+(defknob heads      4    "Attention heads."     :type (integer 1))
+(defknob context    64   "Tokens of context."   :type (integer 1))
 (defknob batch-size 12   "Sequences in a step." :type (integer 1))
-(defknob lr         1e-3 "Peak learning rate." :type (float (0) 1))
-(defknob steps      2000 "Steps of the run."   :type (integer 1))
+(defknob lr         1e-3 "Peak learning rate."  :type (float (0) 1))
+(defknob steps      2000 "Steps of the run."    :type (integer 1))
 
 (defvariant smoke "A few seconds on a laptop." :depth 2 :width 64 :steps 50)
-(defvariant gpt2  "GPT-2 small." :depth 12 :width 768 :heads 12 :context 1024 :batch-size 32
-  :lr 6e-4)
+(defvariant gpt2 "GPT-2 small."
+  :depth 12 :width 768 :heads 12 :context 1024 :batch-size 32 :lr 6e-4)
 (defsweep lr-by-depth "Does depth move the best rate?"
   :grid ((lr (3e-4 1e-3 3e-3)) (depth (2 4))) :variant smoke :rank ("val/loss" :min))
 
@@ -30,22 +30,24 @@
      (stage :val   :split (0.9 1) :batch 64)
      (batch batch-size)
      (counter :tokens (* (ctx :batch) (1- (ctx :window))))))
+
 (corpus)
 
 (defun prepare (&key tokens)
-  (batch :inputs  (slice tokens :axis 1 :end -1)
-         :targets (slice tokens :axis 1 :start 1)))
+  (batch :inputs (slice tokens :axis 1 :end -1) :targets (slice tokens :axis 1 :start 1)))
 
 (defun projection (x out &key bias name)
   "Linear maps of the blocks: those that end a branch begin smaller with depth."
-  (let ((std (if (member name '("out" "down") :test #'equal)
-                 (/ 0.02 (sqrt (* 2 depth)))
-                 0.02)))
+  (let ((std (if (member name '("out" "down") :test #'equal) (/ 0.02 (sqrt (* 2 depth))) 0.02)))
     (nn:linear x out :bias bias :name name :init (normal std))))
 
 (defmodel gpt-block (x)
-  (let ((x (+ x (nn:attention (nn:layer-norm x :bias nil) :heads heads :causal t :bias nil
-                              :linear #'projection))))
+  (let ((x (+ x
+              (nn:attention (nn:layer-norm x :bias nil)
+                            :heads heads
+                            :causal t
+                            :bias nil
+                            :linear #'projection))))
     (+ x (nn:mlp (nn:layer-norm x :bias nil) :bias nil :linear #'projection))))
 
 (defmodel gpt (tokens)
@@ -54,7 +56,7 @@
     (defparam wpe (context width) :init (normal 0.02))
     (let ((x (+ (gather wte tokens) (slice wpe :axis 0 :end n))))
       (dotimes (i depth) (setq x (gpt-block x :name (path "h" i))))
-      (matmul (nn:layer-norm x :bias nil) (transpose wte)))))    ; tied head
+      (matmul (nn:layer-norm x :bias nil) (transpose wte)))))  ; tied head
 
 (defun objective (&key inputs targets)
   (metric "loss" (nn:cross-entropy (gpt inputs) targets)))

@@ -3,10 +3,10 @@
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
-(defknob width 256  "Units of a hidden layer." :type (integer 1))
-(defknob rate  0.4  "Dropout."                 :type (float 0 (1)))
-(defknob lr    1e-3 "Peak learning rate."      :type (float (0) 1))
-(defknob epochs 60  "Passes over the digits."  :type (integer 1))
+(defknob width  256  "Units of a hidden layer." :type (integer 1))
+(defknob rate   0.4  "Dropout."                 :type (float 0 (1)))
+(defknob lr     1e-3 "Peak learning rate."      :type (float (0) 1))
+(defknob epochs 60   "Passes over the digits."  :type (integer 1))
 
 (defvariant smoke "A second or two." :epochs 3)
 
@@ -18,7 +18,7 @@
   (batch 64))
 
 (defun prepare (&key image label)
-  (batch :pixels (/ image 16) :label label))      ; pixels are 0 to 16
+  (batch :pixels (/ image 16) :label label))  ; pixels are 0 to 16
 
 (defmodel classifier (pixels)
   (nn:layers pixels (list width width 10) :dropout rate))
@@ -33,7 +33,8 @@
 
 (defun optimizer ()
   (groups
-    (group (select :rank (<= 1)) (optim:adamw :lr (optim:warmup-cosine lr :warmup 20) :weight-decay 0))
+    (group (select :rank (<= 1))
+           (optim:adamw :lr (optim:warmup-cosine lr :warmup 20) :weight-decay 0))
     (group :rest (optim:adamw :lr (optim:warmup-cosine lr :warmup 20) :weight-decay 0.01))))
 
 (defrun :epochs epochs :seed 1 :checkpoint (:best ("val/accuracy" :max) :keep 1))

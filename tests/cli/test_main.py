@@ -15,14 +15,17 @@ from sexpgpu_cli import main
 from sexpgpu_cli.invocation import wants_color
 from sexpgpu_core.diagnostics import problem
 
-VERBS = ["check", "completion", "docs", "doctor", "eval", "explain", "ir", "new", "plugins", "run"]
+VERBS = [
+    *("check", "completion", "docs", "doctor", "eval", "explain", "fmt", "ir", "new", "plugins"),
+    "run",
+]
 
 
 def test_help_groups_the_verbs_and_imports_none(program: Program) -> None:
     done = program("--help")
     assert done.exit == 0
     assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
-        *("check", "eval", "ir", "new", "run", "doctor", "plugins"),
+        *("check", "eval", "fmt", "ir", "new", "run", "doctor", "plugins"),
         *("completion", "docs", "explain"),
     ]
 

@@ -72,7 +72,10 @@ def _call(items: list[Node], inner: int, style: Style) -> list[Gap]:
     start, first = _start(items, inner)
     found = list(units(arguments))
     if all(a.items is None for a in arguments) and not any(value for _, value in found):
-        return _lead(first, start, [fill(start, a) for a in arguments])
+        near, far = arguments[: style.beside], arguments[style.beside :]
+        return _lead(
+            first, start, [Gap(SPACE, start) for _ in near] + [fill(start, a) for a in far]
+        )
     count = next((i for i, (_, value) in enumerate(found) if value is not None), 0)
     room = width_of(*(a for a, _ in found[:count]))
     together = count and room is not None and start + room <= WIDTH

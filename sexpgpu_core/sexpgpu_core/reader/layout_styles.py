@@ -100,7 +100,7 @@ COLUMNS = {"defknob": 3, "defvariant": 1, "stage": 1, "group": 1}
 ATOM = re.compile(r'[":#&|]|[+-]?\.?\d[\d./]*(?:[eEsSfFdDlL][+-]?\d+)?$')
 """What heads a list that is no call."""
 
-WORDS = ("default", "defer", "defin", "defl")
+WORDS = ("default", "defer", "defined", "definit", "deflat")
 """Beginnings of names that have a def without defining anything."""
 
 

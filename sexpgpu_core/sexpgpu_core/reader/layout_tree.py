@@ -57,7 +57,10 @@ class Node:
 
 
 def tree(text: str) -> Node:
-    """The forms of a text that reads without errors, as items of a list without brackets."""
+    """The forms of a text, as items of a list without brackets.
+
+    Where the text does not read, so some tree of what stands there.
+    """
     return _Parser(text).run()
 
 
@@ -91,7 +94,7 @@ class _Parser:
         word = self.text[token.start : token.end]
         if token.kind == COMMENT or word.startswith("#|"):
             self._comment(token, word.rstrip(), newlines)
-        elif token.kind == CLOSE:
+        elif token.kind == CLOSE and len(self.stack) > 1:
             closed = self.stack.pop()
             closed.tail, self.lead = self.lead, []
             self.last = closed

@@ -59,6 +59,8 @@ def unescape(text: str) -> list[str]:
         char = text[at]
         if char == "\\":
             at += 1
+            if at == len(text):
+                raise problem("E-READ-SYNTAX", "no character after \\")
             part += text[at : at + 1]
         elif char == "|":
             inside = not inside

@@ -3,10 +3,10 @@
 
 (provide linear bilinear embedding position-embedding sinusoidal-positions mlp gated-mlp layers
          highway layer-norm rms-norm group-norm instance-norm batch-norm layer-scale drop-path
-         attention cross-attention transformer-block transformer patch-embedding pool
-         conv conv-transpose depthwise-conv separable-conv residual-block global-pool
-         cross-entropy binary-cross-entropy mse mae huber kl-divergence gaussian-kl hinge
-         cosine-loss accuracy top-k-accuracy perplexity bits-per-byte f1 precision recall psnr)
+         attention cross-attention transformer-block transformer patch-embedding pool conv
+         conv-transpose depthwise-conv separable-conv residual-block global-pool cross-entropy
+         binary-cross-entropy mse mae huber kl-divergence gaussian-kl hinge cosine-loss accuracy
+         top-k-accuracy perplexity bits-per-byte f1 precision recall psnr)
 
 ;;; Linear, embedding, feed-forward
 
@@ -14,25 +14,19 @@
   "x w + b: (... d) to (... out)."
   (defparam w ((dim x -1) out) :init init)
   (let ((y (matmul x w)))
-    (if bias
-        (progn (defparam b (out)) (+ y b))
-        y)))
+    (if bias (progn (defparam b (out)) (+ y b)) y)))
 
 (defmodel bilinear (x y out &key (bias t) (init (lecun)))
   "x' W y + b: (... dx), (... dy) to (... out)."
   (defparam w ((dim x -1) (dim y -1) out) :init init)
   (let ((z (einsum "...i,ijo,...j->...o" x w y)))
-    (if bias
-        (progn (defparam b (out)) (+ z b))
-        z)))
+    (if bias (progn (defparam b (out)) (+ z b)) z)))
 
 (defmodel embedding (ids vocab width &key (init (normal 0.02)) padding-id)
   "Rows of a table: ids (...) to (... width). The row of padding-id counts as 0."
   (defparam w (vocab width) :init init)
   (let ((rows (gather w ids)))
-    (if padding-id
-        (where (unsqueeze (/= ids padding-id) -1) rows 0.0)
-        rows)))
+    (if padding-id (where (unsqueeze (/= ids padding-id) -1) rows 0.0) rows)))
 
 (defmodel position-embedding (x &key (length (dim x 1)) (init (normal 0.02)))
   "x + w, the first n rows of it: (b n d)."
@@ -47,7 +41,7 @@
     (concat (sin angle) (cos angle) :axis -1)))
 
 (defmodel mlp (x &key (hidden (* 4 (dim x -1))) (out (dim x -1)) (activation #'gelu) (bias t)
-                   (dropout 0) linear)
+               (dropout 0) linear)
   "The feed-forward part of a transformer: up, activation, down."
   (let* ((linear (or linear #'linear))
          (h (funcall activation (funcall linear x hidden :bias bias :name "up")))
@@ -100,7 +94,10 @@
 (defmodel group-norm (x groups &key (eps 1e-5) (weight t) (bias t))
   "Over places and the channels of a group, per example (Wu, He 2018)."
   (let ((d (dim x -1)))
-    (%group-norm x groups :weight (if weight (gain d) nil) :bias (if bias (offset d) nil) :eps eps)))
+    (%group-norm x groups
+                 :weight (if weight (gain d) nil)
+                 :bias (if bias (offset d) nil)
+                 :eps eps)))
 
 (defmodel instance-norm (x &key (eps 1e-5) (weight t) (bias t))
   "Group norm with a group a channel."
@@ -110,9 +107,7 @@
 (defmodel batch-norm (x &key (eps 1e-5) (momentum 0.1) (weight t) (bias t) sync)
   "Over all axes but the last, of the block's rows; running values in :eval."
   (when sync (error "batch-norm :sync is for several ranks, which come later"))
-  (let* ((d (dim x -1))
-         (axes (loop for i below (1- (rank x)) collect i))
-         g h)
+  (let* ((d (dim x -1)) (axes (loop for i below (1- (rank x)) collect i)) g h)
     (when weight (setq g (gain d)))
     (when bias (setq h (offset d)))
     (defstate mean (d) :init 0)
@@ -145,12 +140,10 @@
 ;;; Attention and blocks
 
 (defun head-width (d heads)
-  (if (zerop (mod d heads))
-      (/ d heads)
-      (error "~a heads do not divide a width of ~a" heads d)))
+  (if (zerop (mod d heads)) (/ d heads) (error "~a heads do not divide a width of ~a" heads d)))
 
 (defmodel attention (x &key (heads 1) (kv-heads heads) head-size causal window mask segments rope
-                            positions qk-norm soft-cap (dropout 0) (bias t) linear)
+                     positions qk-norm soft-cap (dropout 0) (bias t) linear)
   "Multi-head attention, or grouped with fewer kv-heads; q, k, v are one product."
   (bind-shape (b n d) x
     (let* ((linear (or linear #'linear))
@@ -161,18 +154,22 @@
         (setq q (reshape q (list b n heads e))
               k (reshape k (list b n kv-heads e))
               v (reshape v (list b n kv-heads e)))
-        (when qk-norm
-          (setq q (rms-norm q :name "q-norm") k (rms-norm k :name "k-norm")))
+        (when qk-norm (setq q (rms-norm q :name "q-norm") k (rms-norm k :name "k-norm")))
         (when rope
           (let ((base (if (numberp rope) rope 10000)))
             (setq q (rope q :base base :positions positions)
                   k (rope k :base base :positions positions))))
-        (let ((y (%attention q k v :causal causal :window window :mask mask :segments segments
-                                   :soft-cap soft-cap :dropout dropout)))
+        (let ((y (%attention q k v
+                             :causal causal
+                             :window window
+                             :mask mask
+                             :segments segments
+                             :soft-cap soft-cap
+                             :dropout dropout)))
           (funcall linear (reshape y (list b n (* heads e))) d :bias bias :name "out"))))))
 
 (defmodel cross-attention (x y &key (heads 1) (kv-heads heads) head-size mask (dropout 0) (bias t)
-                               linear)
+                           linear)
   "Queries of x, keys and values of y."
   (bind-shape (b n d) x
     (let* ((linear (or linear #'linear))
@@ -181,44 +178,47 @@
            (q (funcall linear x (* heads e) :bias bias :name "q"))
            (kv (funcall linear y (* 2 kv-heads e) :bias bias :name "kv")))
       (multiple-value-bind (k v) (split kv 2 :axis -1)
-        (let ((z (%attention (reshape q (list b n heads e)) (reshape k (list b m kv-heads e))
-                             (reshape v (list b m kv-heads e)) :mask mask :dropout dropout)))
+        (let ((z (%attention (reshape q (list b n heads e))
+                             (reshape k (list b m kv-heads e))
+                             (reshape v (list b m kv-heads e))
+                             :mask mask
+                             :dropout dropout)))
           (funcall linear (reshape z (list b n (* heads e))) d :bias bias :name "out"))))))
 
 (defmodel transformer-block (x &key (heads 1) (kv-heads heads) causal (hidden (* 4 (dim x -1)))
-                                 (norm #'layer-norm) (mlp #'mlp) rope (dropout 0))
+                             (norm #'layer-norm) (mlp #'mlp) rope (dropout 0))
   "Pre-norm: attention, then feed-forward, each added to x."
-  (let ((y (attention (funcall norm x :name "norm") :heads heads :kv-heads kv-heads :causal causal
-                      :rope rope :dropout dropout)))
+  (let ((y (attention (funcall norm x :name "norm")
+                      :heads heads
+                      :kv-heads kv-heads
+                      :causal causal
+                      :rope rope
+                      :dropout dropout)))
     (setq x (+ x (dropout y dropout)))
     (let ((z (funcall mlp (funcall norm x :name "norm-2") :hidden hidden)))
       (+ x (dropout z dropout)))))
 
-(defmodel transformer (x depth &rest options &key (part "h") (norm #'layer-norm)
-                         &allow-other-keys)
+(defmodel transformer (x depth &rest options &key (part "h") (norm #'layer-norm) &allow-other-keys)
   "depth blocks and a last norm; other keywords as transformer-block."
   (let ((rest (loop for (key value) on options by #'cddr
                     unless (eq key :part) append (list key value))))
-    (dotimes (i depth)
-      (setq x (apply #'transformer-block x :name (path part i) rest)))
+    (dotimes (i depth) (setq x (apply #'transformer-block x :name (path part i) rest)))
     (funcall norm x :name "norm")))
 
 (defmodel patch-embedding (x size width &key (bias t))
   "Pictures (b h w c) to (b n width)."
   (defparam w (size size (dim x -1) width))
-  (let* ((y (%conv x w :stride size))
-         (z (reshape y (list (dim y 0) -1 width))))
-    (if bias
-        (progn (defparam b (width)) (+ z b))
-        z)))
+  (let* ((y (%conv x w :stride size)) (z (reshape y (list (dim y 0) -1 width))))
+    (if bias (progn (defparam b (width)) (+ z b)) z)))
 
 (defun pool (x &key mask (kind :mean))
   "(b n d) to (b d): :mean :max :first :last over axis 1."
   (ecase kind
-    (:mean (if (null mask)
-               (mean x :axis 1)
-               (let ((w (unsqueeze (cast mask :f32) -1)))
-                 (/ (sum (* x w) :axis 1) (max (sum w :axis 1) 1.0)))))
+    (:mean
+     (if (null mask)
+         (mean x :axis 1)
+         (let ((w (unsqueeze (cast mask :f32) -1)))
+           (/ (sum (* x w) :axis 1) (max (sum w :axis 1) 1.0)))))
     (:max (reduce-max x :axis 1))
     (:first (tref x t 0))
     (:last (tref x t -1))))
@@ -229,37 +229,33 @@
   (if (listp kernel) kernel (make-list (- (rank x) 2) :initial-element kernel)))
 
 (defmodel conv (x out &key (kernel 3) (stride 1) (padding :same) (dilation 1) (groups 1) (bias t)
-                      (init (he)))
+                (init (he)))
   "Spatial axes by the rank of x: (b n... i) to (b m... out)."
   (let ((shape (append (kernel-shape x kernel) (list (/ (dim x -1) groups) out))))
     (defparam w shape :init init)
     (let ((y (%conv x w :stride stride :padding padding :dilation dilation :groups groups)))
-      (if bias
-          (progn (defparam b (out)) (+ y b))
-          y))))
+      (if bias (progn (defparam b (out)) (+ y b)) y))))
 
 (defmodel conv-transpose (x out &key (kernel 4) (stride 2) (padding :same) (bias t))
   "Grows the spatial axes by stride."
   (let ((shape (append (kernel-shape x kernel) (list (dim x -1) out))))
     (defparam w shape :init (he))
     (let ((y (%conv-transpose x w :stride stride :padding padding)))
-      (if bias
-          (progn (defparam b (out)) (+ y b))
-          y))))
+      (if bias (progn (defparam b (out)) (+ y b)) y))))
 
 (defmodel depthwise-conv (x &key (kernel 3) (stride 1) (bias t))
   "A kernel of its own a channel."
   (let* ((c (dim x -1)) (shape (append (kernel-shape x kernel) (list 1 c))))
     (defparam w shape :init (he))
     (let ((y (%conv x w :stride stride :padding :same :groups c)))
-      (if bias
-          (progn (defparam b (c)) (+ y b))
-          y))))
+      (if bias (progn (defparam b (c)) (+ y b)) y))))
 
 (defmodel separable-conv (x out &key (kernel 3) (stride 1) (bias t))
   "A depthwise convolution, then one of size 1 (Chollet 2017)."
-  (conv (depthwise-conv x :kernel kernel :stride stride :bias nil :name "depthwise")
-        out :kernel 1 :bias bias :name "pointwise"))
+  (conv (depthwise-conv x :kernel kernel :stride stride :bias nil :name "depthwise") out
+        :kernel 1
+        :bias bias
+        :name "pointwise"))
 
 (defmodel residual-block (x out &key (stride 1) (norm #'batch-norm) (activation #'relu))
   "The basic block of He et al. 2015."
@@ -274,7 +270,9 @@
 (defun global-pool (x &key (kind :mean))
   "(b n... c) to (b c) over the spatial axes."
   (let ((axes (loop for i from 1 below (1- (rank x)) collect i)))
-    (ecase kind (:mean (mean x :axis axes)) (:max (reduce-max x :axis axes)))))
+    (ecase kind
+      (:mean (mean x :axis axes))
+      (:max (reduce-max x :axis axes)))))
 
 ;;; Losses: scalars, weighted-mean over :weights
 
@@ -282,11 +280,14 @@
   (if (null weights) (mean values) (weighted-mean values weights)))
 
 (defun cross-entropy (logits labels &key (axis -1) weights (smoothing 0) ignore-index (z-loss 0)
-                                      class-weights)
+                      class-weights)
   "The mean over labels that are not ignored."
-  (let ((values (%cross-entropy logits labels :axis axis :smoothing smoothing
-                                              :ignore-index ignore-index :z-loss z-loss
-                                              :class-weights class-weights)))
+  (let ((values (%cross-entropy logits labels
+                                :axis axis
+                                :smoothing smoothing
+                                :ignore-index ignore-index
+                                :z-loss z-loss
+                                :class-weights class-weights)))
     (when ignore-index
       (let ((kept (cast (/= labels ignore-index) :f32)))
         (setq weights (if (null weights) kept (* weights kept)))))
@@ -294,8 +295,9 @@
 
 (defun binary-cross-entropy (logits targets &key weights (smoothing 0) (positive-weight 1))
   "From logits."
-  (reduced (%binary-cross-entropy logits targets :smoothing smoothing
-                                                 :positive-weight positive-weight)
+  (reduced (%binary-cross-entropy logits targets
+                                  :smoothing smoothing
+                                  :positive-weight positive-weight)
            weights))
 
 (defun mse (x y &key weights)

@@ -25,7 +25,10 @@
   "p - lr m with coupled decay; a state m only if momentum is not 0."
   (if (eql momentum 0)
       (plain-sgd :lr lr :weight-decay weight-decay)
-      (momentum-sgd :lr lr :momentum momentum :nesterov nesterov :weight-decay weight-decay
+      (momentum-sgd :lr lr
+                    :momentum momentum
+                    :nesterov nesterov
+                    :weight-decay weight-decay
                     :dampening dampening)))
 
 (defun corrected (decay)
@@ -39,8 +42,8 @@
   (optimizer-update (param grad)
     (setf m (+ (* beta1 m) (* (- 1 beta1) grad)))
     (setf v (+ (* beta2 v) (* (- 1 beta2) (square grad))))
-    (- param (* (/ lr (corrected beta1))
-                (/ m (+ (* (sqrt v) (/ 1 (sqrt (corrected beta2)))) eps))))))
+    (- param
+       (* (/ lr (corrected beta1)) (/ m (+ (* (sqrt v) (/ 1 (sqrt (corrected beta2)))) eps))))))
 
 (defoptimizer adamw (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0.01))
   "Decay lr wd p, decoupled (Loshchilov, Hutter 2017)."
@@ -50,8 +53,8 @@
     (setf m (+ (* beta1 m) (* (- 1 beta1) grad)))
     (setf v (+ (* beta2 v) (* (- 1 beta2) (square grad))))
     (let ((kept (if (eql weight-decay 0) param (* param (- 1 (* lr weight-decay))))))
-      (- kept (* (/ lr (corrected beta1))
-                 (/ m (+ (* (sqrt v) (/ 1 (sqrt (corrected beta2)))) eps)))))))
+      (- kept
+         (* (/ lr (corrected beta1)) (/ m (+ (* (sqrt v) (/ 1 (sqrt (corrected beta2)))) eps)))))))
 
 (defoptimizer nadam (&key (lr 2e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0))
   "Adam with Nesterov's look ahead (Dozat 2016)."
@@ -141,7 +144,7 @@
   (warmed peak warmup (+ floor (* (- peak floor) (- 1 (passed warmup steps))))))
 
 (defschedule warmup-stable-decay (peak &key (warmup 0) (decay 0.2) (steps (ctx :steps)) (floor 0)
-                                       (shape :linear))
+                                  (shape :linear))
   "Flat, then down over the last share: :linear :cosine :sqrt."
   (let* ((start (* steps (- 1 decay)))
          (share (min 1 (/ (max 0 (- (ctx :step) start)) (max 1 (- steps start 1)))))
@@ -162,8 +165,7 @@
 (defschedule step-decay (peak at &key (factor 0.1))
   "Times factor at each step of the list `at`."
   (let ((value peak))
-    (dolist (step at value)
-      (setq value (where (< (ctx :step) step) value (* value factor))))))
+    (dolist (step at value) (setq value (where (< (ctx :step) step) value (* value factor))))))
 
 (defschedule polynomial (peak &key (power 2) (steps (ctx :steps)) (floor 0))
   "(1 - share)^power from peak to floor."
@@ -174,8 +176,10 @@
   (let* ((top (max 1 (* rise steps)))
          (low (/ peak divide))
          (up (* 0.5 (- 1 (cos (* pi (min 1 (/ (ctx :step) top)))))))
-         (down (* 0.5 (+ 1 (cos (* pi (min 1 (/ (max 0 (- (ctx :step) top))
-                                                (max 1 (- steps top 1))))))))))
+         (down (* 0.5
+                  (+ 1
+                     (cos (* pi
+                             (min 1 (/ (max 0 (- (ctx :step) top)) (max 1 (- steps top 1))))))))))
     (where (< (ctx :step) top)
            (+ low (* (- peak low) up))
            (+ (/ low final) (* (- peak (/ low final)) down)))))

@@ -1,0 +1,138 @@
+"""`fmt FILE...`: files in the one layout. A file that does not read stays as it is."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems, problem
+from sexpgpu_core.records import NamedTuple
+from sexpgpu_core.registry import Registry
+from sexpgpu_core.spans import Source
+
+from .. import files
+from ..answer import Answer, bounded
+from ..failure import exit_of
+from ..flags import verb
+from ..invocation import Invocation
+
+
+class Laid(NamedTuple):
+    """A file's text as it is and in its layout. `changed`: its bytes are other than `after`."""
+
+    name: str
+    before: str
+    after: str
+    changed: bool
+
+
+@verb("fmt")
+@click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+@click.option("--stdin-name", metavar="PATH", help="What - is called, and where its requires are.")
+def fmt(
+    invocation: Invocation, names: tuple[str, ...], check: bool, diff: bool, stdin_name: str | None
+) -> Answer:
+    """Lay files out in the one layout, and name those that changed. The text of -: to stdout."""
+    if "-" in names and len(names) > 1:
+        raise problem("E-USAGE-VALUE", "fmt takes - alone", hint="sexpgpu fmt - < FILE")
+    laid, errors = _laid(invocation.registry, names, stdin_name)
+    changed = [file for file in laid if file.changed]
+    if not (check or diff):
+        errors += _written(file for file in changed if names != ("-",))
+    if errors:
+        _tell(invocation, errors)
+    code = exit_of(errors) or int(check and bool(changed))
+    if names == ("-",) and not (check or diff):
+        return Answer({}, laid[0].after if laid else "", code)
+    told = "".join(map(_difference, changed)) if diff else "\n".join(f.name for f in changed)
+    again = shlex.join(["sexpgpu", "fmt", *names, *(["--diff"] if diff else ["--check"])])
+    return Answer({}, bounded(told, f"{again} --limit 0", invocation.limit), code)
+
+
+def _laid(
+    registry: Registry, names: tuple[str, ...], stdin_name: str | None
+) -> tuple[list[Laid], list[Diagnostic]]:
+    """The files that read, and what is wrong with the others."""
+    laid: list[Laid] = []
+    errors: list[Diagnostic] = []
+    for name in names:
+        try:
+            laid.append(_layout(registry, name, stdin_name))
+        except Problem as error:
+            errors.append(error.diagnostic)
+        except Problems as several:
+            errors += several.diagnostics
+    return laid, errors
+
+
+def _layout(registry: Registry, name: str, stdin_name: str | None) -> Laid:
+    from sexpgpu_core.reader.layout_check import checked_layout
+    from sexpgpu_core.reader.layout_macros import visible_macros
+
+    source = files.read(name, stdin_name)
+    macros = visible_macros(source.text, lambda wanted: _module(registry, source, wanted))
+    text = checked_layout(source, macros)
+    kept = source.text == text if name == "-" else Path(name).read_bytes() == text.encode()
+    return Laid(source.name, source.text, text, not kept)
+
+
+def _module(registry: Registry, source: Source, name: str) -> str | None:
+    """The text of a module that a file requires; None where it is not to be had."""
+    try:
+        if name.startswith((".", "/")):
+            folder = Path() if source.name == "-" else Path(source.name).parent
+            return (folder / name).read_text(encoding="utf-8")
+        return registry.text("modules", name)[1]
+    except (Problem, OSError, ValueError):
+        return None
+
+
+def _written(changed: Iterator[Laid]) -> list[Diagnostic]:
+    """Write files whole or not at all; what could not be written."""
+    errors: list[Diagnostic] = []
+    for file in changed:
+        try:
+            _replace(Path(file.name).resolve(), file.after.encode())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            message = f"{file.name}: {reason}"
+            errors.append(problem("E-USAGE-FILE", message, file=file.name).diagnostic)
+    return errors
+
+
+def _replace(target: Path, data: bytes) -> None:
+    beside = target.with_name(f".{target.name}.{os.getpid()}.fmt")
+    try:
+        beside.write_bytes(data)
+        beside.chmod(target.stat().st_mode & 0o7777)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _difference(file: Laid) -> str:
+    before, after = file.before.splitlines(keepends=True), file.after.splitlines(keepends=True)
+    lines = difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}")
+    return "".join(_marked(line) for line in lines)
+
+
+def _marked(line: str) -> str:
+    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _tell(invocation: Invocation, errors: list[Diagnostic]) -> None:
+    """What is wrong, on stderr; as the document `error` under --json."""
+    if invocation.json:
+        raise Problems(errors)
+    from sexpgpu_core.diagnostics.render_text import render_all
+
+    color = invocation.colored(sys.stderr)
+    sys.stderr.write(render_all(errors, color=color, limit=invocation.limit) + "\n")
