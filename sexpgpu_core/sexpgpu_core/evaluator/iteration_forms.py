@@ -265,3 +265,19 @@ def _return(form: Cons, environment: Any) -> Value:
     if form.cdr is not NIL and form.cdr.cdr is not NIL:
         raise shape("return", "(return [value])")
     return form_with("RETURN-FROM", NIL, form.cdr)
+
+
+@native_macro("loop")
+def _loop(form: Cons, environment: Any) -> Value:
+    """Repeat forms; with clauses: iterate, test, gather, return."""
+    from .loop_macro import expand_loop  # four modules, and few files loop so
+
+    return expand_loop(form)
+
+
+@native_macro("loop-finish")
+def _loop_finish(form: Cons, environment: Any) -> Value:
+    """Go to the end of the innermost loop: its finally clauses run."""
+    from .loop_state import FINISH
+
+    return FINISH

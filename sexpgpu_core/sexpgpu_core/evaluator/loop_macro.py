@@ -6,10 +6,8 @@ block: bindings: tagbody: initially, first steps; again: body, later steps; end:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..diagnostics import nearest
-from .definitions import native_macro
 from .loop_accumulation import KINDS, accumulation, result_of
 from .loop_iteration import for_clause, repeat_clause, with_clause
 from .loop_state import END, FINISH, Loop, form, fresh, malformed
@@ -17,15 +15,8 @@ from .printer import brief
 from .values import NIL, Cons, Symbol, T, Value, list_items, make_list
 
 
-@native_macro("loop-finish")
-def expand_loop_finish(whole: Value, env: Any) -> Value:
-    """Go to the end of the innermost loop: its finally clauses run."""
-    return FINISH
-
-
-@native_macro("loop")
-def expand_loop(whole: Value, env: Any) -> Value:
-    """Repeat forms; with clauses: iterate, test, gather, return."""
+def expand_loop(whole: Value) -> Value:
+    """What a loop form is."""
     try:
         items = list_items(whole.cdr)
     except TypeError:

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..definitions import builtin
 from ..faults import wrong_type
-from ..format_flow import format_text
 from ..printer import Settings, current_settings, print_text
 from ..streams import StringInputStream, StringOutputStream, column_of, pieces_of, write_text
 from ..values import NIL, String, Symbol, T, Value
@@ -190,6 +189,8 @@ for _name in ("finish-output", "force-output", "clear-output"):
 @builtin("format", "(destination control &rest arguments)")
 def format_(destination: Any, control: Any, *arguments: Any) -> Value:
     """Text by a control string: nil gives a string, t and streams write it."""
+    from ..format_flow import format_text  # six modules, and few files format
+
     if destination is NIL:
         return String(format_text(control, list(arguments)))
     target = pieces_of("format", NIL if destination is T else destination)
