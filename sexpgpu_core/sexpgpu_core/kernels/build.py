@@ -228,9 +228,18 @@ class Build:
             return arguments[0]
         if op == "fill":
             return self.number(node.get("value"), dtype)
+        if op == "index-guard":
+            return self._guarded(node, arguments[0])
         if len(arguments) == 2 and op != "shift":
             arguments = self._same_integers(arguments)
         return self.add(op, tuple(arguments), dtype, self.owner.get(node.id, node.id))
+
+    def _guarded(self, node: Node, index: int) -> int:
+        """The index, checked."""
+        dtype, mine = node.types[0].dtype, self.owner.get(node.id, node.id)
+        wide = index if dtype == "i64" else self.add("cast", (index,), "i64")
+        safe = self.add("guard", (wide, self.number(node.get("limit"), "i64")), "i64", mine)
+        return safe if dtype == "i64" else self.add("cast", (safe,), dtype, mine)
 
     def _same_integers(self, arguments: list[int]) -> list[int]:
         """Integers of unlike dtype compare by value: as i64."""

@@ -21,7 +21,7 @@ from .frames import (
     shortened,
     size_of,
 )
-from .prepare import LEAVES, REDUCTIONS
+from .prepare import INDEXED, LEAVES, REDUCTIONS
 from .units import Units
 from .views import MOVES, SHIFTING, dense_strides
 
@@ -109,15 +109,14 @@ class Clusters(Units):
 
     def _outside(self, cluster: Cluster, node: Node) -> int:
         """Units that make operands which are not made here at a known frame."""
-        mask = 0
-        for k, value in enumerate(node.operands):
+        mask, table = 0, node.operation in INDEXED  # the first operand is read where it lies
+        for value in node.operands:
             source, result = base(value)
             key = source.id, result
             made = self.maker.get(key, 0)
-            if made:
-                usable = key in cluster.made and axes_in_result(node, k) is not None
-                if not usable or cluster.frame(value) is None:
-                    mask |= made
+            if made and (table or key not in cluster.made or cluster.frame(value) is None):
+                mask |= made
+            table = False
         return mask
 
     def _result_frame(self, cluster: Cluster, node: Node) -> Frame | None:
@@ -126,11 +125,12 @@ class Clusters(Units):
         known = [UNKNOWN if n > 1 else 0 for n in shape]
         related = False
         for k, value in enumerate(node.operands):
-            frame = cluster.frame(value) if value.node.types[value.result].shape else None
+            own = value.node.types[value.result].shape
+            frame = cluster.frame(value) if own else None
             axes = axes_in_result(node, k) if frame is not None else None
             if axes is None or frame is None:
                 continue
-            if agree(known, value.node.types[value.result].shape, axes, frame):
+            if agree(known, own, axes, frame):
                 related = True
                 continue
             source = base(value)
@@ -331,6 +331,8 @@ class Clusters(Units):
                 return False
         if self._between(cluster.id, other.id) or self._between(other.id, cluster.id):
             return False
+        if _waits(cluster, other) or _waits(other, cluster):
+            return False
         self._absorb(cluster, other, inner, fold)
         return True
 
@@ -364,3 +366,11 @@ class Clusters(Units):
                 self.ancestors[x] = mask | above | mine
         self.followed[cluster.id] = self.followed[cluster.id] or self.followed[other.id]
         self.units[other.id] = cluster
+
+
+def _waits(reader: Cluster, maker: Cluster) -> bool:
+    """Whether one cluster reads what the other has only after its last row: a fold's result."""
+    folds = {node for node, (_, over_rows) in maker.reduced.items() if over_rows}
+    if not folds:
+        return False
+    return any(base(v).node.id in folds for node in reader.nodes for v in node.operands)

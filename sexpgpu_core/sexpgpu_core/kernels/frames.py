@@ -123,8 +123,13 @@ def axes_in_result(node: Node, k: int) -> Shape | None:
         return (*range(batch), *(axis + a for a in range(rank - batch)))
     if op == "take-along":
         return None if k == 0 else tuple(range(rank))
-    lead = len(node.types[0].shape) - rank
-    return tuple(range(lead, lead + rank))
+    return last_axes(len(node.types[0].shape), rank)
+
+
+@functools.lru_cache(maxsize=256)
+def last_axes(rank: int, count: int) -> Shape:
+    """The last axes of a rank, which an operand of lower rank is broadcast to."""
+    return tuple(range(rank - count, rank))
 
 
 def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
@@ -136,6 +141,8 @@ def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
             return ()
         if shape == node.types[0].shape:
             return frame
+        lead = len(frame) - len(shape)
+        return tuple([0 if n == 1 else w for n, w in zip(shape, frame[lead:])])
     axes = axes_in_result(node, k)
     if axes is None:
         return None
@@ -178,8 +185,9 @@ def same(a: Frame, b: Frame) -> bool:
 def agree(known: list[int], own: Shape, axes: Shape, frame: Frame) -> bool:
     """Put an operand's weights into the result's; False where another says otherwise."""
     pairs = [(a, w) for n, a, w in zip(own, axes, frame) if n > 1 and w != UNKNOWN]
-    if any(known[a] not in (UNKNOWN, w) for a, w in pairs):
-        return False
+    for a, w in pairs:
+        if known[a] not in (UNKNOWN, w):
+            return False
     for a, w in pairs:
         known[a] = w
     return True

@@ -51,7 +51,7 @@ def is_compute(node: Node) -> bool:
     return op in _COMPUTED or known(op)
 
 
-_COMPUTED = REDUCTIONS | INDEXED | RANDOM | COPIES | {"update"}
+_COMPUTED = REDUCTIONS | INDEXED | RANDOM | COPIES | {"update", "index-guard"}
 """An `update` that is left is one whose body is elementwise."""
 
 
@@ -315,6 +315,8 @@ def _one_a_row(node: Node) -> bool:
 
 def _hit(b: Builder, node: Node) -> Value:
     x, index, axis = node.operands[0], node.operands[1], node.get("axis")
+    if node.get("out") != "drop":
+        index = b("index-guard", index, limit=x.shape[axis])
     place = b("iota", dtype=index.dtype, shape=x.shape, axis=axis)
     return b("equal", index, place)
 

@@ -74,8 +74,10 @@ class Units:
 
     def cycles(self, cluster: Cluster, mask: int) -> bool:
         """Whether a node that needs a mask of outside units may not join."""
-        bit = 1 << cluster.id
-        return any(x == cluster.id or self.ancestors[x] & bit for x in self.members(mask))
+        if not mask:
+            return False
+        bit, ancestors = 1 << cluster.id, self.ancestors
+        return any(x == cluster.id or ancestors[x] & bit for x in self.members(mask))
 
     def _between(self, first: int, last: int) -> bool:
         """Whether a third unit stands on a way from one unit to another."""

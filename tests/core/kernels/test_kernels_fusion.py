@@ -299,3 +299,18 @@ def test_the_kernels_of_a_gpt_block_are_as_many_as_we_know() -> None:
     assert products == 18
     assert commits == 12
     assert kernels_ <= 27  # 14 of forward and backward with their folds, 13 of the norm
+
+
+def test_a_label_outside_sets_the_error_word_of_the_fused_loss() -> None:
+    b = Builder(OPERATIONS)
+    logits = b.input("logits", "batch", "f32", (4, 10))
+    labels = b.input("labels", "batch", "i32", (4,))
+    losses = b("cross-entropy", logits, labels, axis=1)
+    b.graph.results = {"loss": b("reduce-sum", losses, axes=(0,), keep=False)}
+    guards = [
+        e
+        for call in schedule(b.graph, OPERATIONS, library).calls
+        for e in call.kernel.expressions
+        if e.op == "guard"
+    ]
+    assert len(guards) == 1

@@ -29,6 +29,7 @@ one-hot: n axis | dtype
 argsort sort: axis | descending
 top-k: k axis | smallest
 searchsorted: | right
+index-guard: limit
 segment-sum: n | out
 random-bits: site domain seed shape | batch-axis row-offset iteration
 random-uniform random-normal: site domain seed shape dtype | batch-axis row-offset iteration

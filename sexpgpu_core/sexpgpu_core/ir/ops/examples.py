@@ -119,6 +119,7 @@ _ROWS = """
 (sort (f32 2 5) :axis 1 :descending #t) -> (f32 2 5)
 (top-k (f32 2 5) :k 3 :axis 1) -> (f32 2 3) (i32 2 3)
 (searchsorted (f32 7) (f32 2 3)) -> (i32 2 3)
+(index-guard (i32 4) :limit 10) -> (i32 4)
 (segment-sum (f32 6 3) (i32 6) :n 2) -> (f32 2 3)
 (random-bits (i32) :domain "train" :seed 1 :site "gpt/dropout#1" :shape (4 3) :batch-axis 0)
   -> (u32 4 3)

@@ -11,6 +11,7 @@ from ..graph import Node, Value
 from ..operation import Attributes, Fusion, Precision
 from ..types import DTYPES, Type
 from .elementwise_arithmetic import zero_unless
+from .elementwise import same_axes
 from .op import Cotangents, Expand, Gradient, Infer, Op, Types, move_cost
 from .shape import zeros
 from .shapes import (
@@ -124,6 +125,12 @@ def _searchsorted(op: Op, operands: Types, attributes: Attributes) -> Types:
     if edges.rank == 0 or (edges.rank > 1 and edges.shape[:-1] != x.shape[:-1]):
         raise argument(op, operands, "sorted is (n), or has the leading axes of x")
     return (Type("i32", x.shape),)
+
+
+def _index_guard(op: Op, operands: Types, attributes: Attributes) -> Types:
+    check_count(op, operands, 1)
+    want_integer(op, operands[0].dtype)
+    return (operands[0],)
 
 
 def _segment_sum(op: Op, operands: Types, attributes: Attributes) -> Types:
@@ -355,6 +362,14 @@ ROWS = [
         _searchsorted,
         "Where x would go in sorted; attribute right: after equal ones. i32. Gradient: zero.",
         "zero",
+    ),
+    _row(
+        "index-guard",
+        _index_guard,
+        "An index as it is; E-RUN-INDEX where it is not in [0, limit). Gradient: zero.",
+        "zero",
+        same_axes,
+        fusion=Fusion.ELEMENT,
     ),
     _row(
         "segment-sum",

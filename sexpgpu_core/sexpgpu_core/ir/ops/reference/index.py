@@ -124,6 +124,10 @@ def _top_k(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
     return np.take_along_axis(x[0], chosen, a["axis"]), chosen
 
 
+def _index_guard(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    return _checked(x[0], a["limit"], {"out": "error"})[0].astype(x[0].dtype)
+
+
 def _searchsorted(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
     side: Any = "right" if a.get("right") else "left"
     edges, values = x
@@ -144,4 +148,5 @@ TABLE: dict[str, Reference] = {
     "argsort": _argsort,
     "top-k": _top_k,
     "searchsorted": _searchsorted,
+    "index-guard": _index_guard,
 }
