@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ..graph import Node, Value
 from ..operation import Attributes, Fusion, Precision
 from ..types import DTYPES, Type
-from .elementwise_arithmetic import zero_unless
 from .elementwise import same_axes
+from .elementwise_arithmetic import zero_unless
 from .op import Cotangents, Expand, Gradient, Infer, Op, Types, move_cost
 from .shape import zeros
 from .shapes import (

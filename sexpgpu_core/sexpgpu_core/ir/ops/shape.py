@@ -264,9 +264,7 @@ def _axes_slice_set(operands: Types, results: Types, attributes: Attributes) -> 
     )
 
 
-def _move(
-    name: str, infer: Infer, doc: str, gradient: Gradient, depends: Depends
-) -> Op:
+def _move(name: str, infer: Infer, doc: str, gradient: Gradient, depends: Depends) -> Op:
     return Op(
         name,
         "shape",
