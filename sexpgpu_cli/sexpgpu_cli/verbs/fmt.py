@@ -120,7 +120,8 @@ def _replace(target: Path, data: bytes) -> None:
 
 def _difference(file: Laid) -> str:
     before, after = file.before.splitlines(keepends=True), file.after.splitlines(keepends=True)
-    lines = difflib.unified_diff(before, after, f"a/{file.name}", f"b/{file.name}")
+    name = file.name.lstrip("/")
+    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
     return "".join(_marked(line) for line in lines)
 
 
