@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .graph import Value
+from .graph import Node, Value
 from .splats import LocalRule, Operands, is_number, splat
 from .types import broadcast
 
@@ -53,7 +53,23 @@ def _rule_permute(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
 def _rule_slice(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
     x = o[0]
     whole = a["stops"] == x.shape and not any(a["starts"]) and all(s == 1 for s in a["steps"])
-    return x if whole else None
+    if whole:
+        return x
+    return _part_of_iota(b, x.node, a) if x.node.operation == "iota" else None
+
+
+def _part_of_iota(b: Builder, iota: Node, a: dict[str, Any]) -> Value | None:
+    """A slice of an iota is a shorter one, scaled and moved: nothing is stored for it. Floats of 16
+    bits would be rounded twice."""
+    dtype, axis = iota.types[0].dtype, iota.get("axis")
+    if dtype in ("bf16", "f16"):
+        return None
+    counts = zip(a["starts"], a["stops"], a["steps"])
+    shape = tuple(max(0, -(-(stop - start) // step)) for start, stop, step in counts)
+    found = b("iota", dtype=dtype, shape=shape, axis=axis)
+    for operation, number in (("multiply", a["steps"][axis]), ("add", a["starts"][axis])):
+        found = b(operation, found, b.constant(number, dtype))
+    return found
 
 
 def _rule_pad(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:

@@ -185,3 +185,15 @@ def test_rules_change_no_value(data) -> None:
         values = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
         found.append(run(b.graph, {"x": values, "y": values.T[::-1]}, OPERATIONS)["out"])
     np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dtype", ["i32", "f32"])
+def test_a_slice_of_an_iota_is_made_of_a_shorter_one(axis: int, dtype: str) -> None:
+    bounds = {"starts": (1, 2), "stops": (4, 7), "steps": (2, 3)}
+    b = Builder(OPERATIONS, rule=local_rule)
+    found = b("slice", b("iota", dtype=dtype, shape=(5, 8), axis=axis), **bounds)
+    b.graph.results = {"x": found}
+    assert "slice" not in {n.operation for n in b.graph.nodes}
+    whole = np.broadcast_to(np.arange(5)[:, None] if axis == 0 else np.arange(8), (5, 8))
+    assert (run(b.graph, {}, OPERATIONS)["x"] == whole[1:4:2, 2:7:3]).all()
