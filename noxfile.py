@@ -82,6 +82,33 @@ def parity(session: nox.Session) -> None:
 
 
 @nox.session
+def conformance(session: nox.Session) -> None:
+    """The language's cases of ../shared, a line a chapter: docs/lisp.md says what fails and why."""
+    cases = ROOT.parent / "shared" / "lisp" / "ansi-cases.jsonl"
+    if not cases.exists():
+        session.skip("there are no cases in ../shared/lisp")
+    install(session)
+    words = session.posargs or ["--cases", str(cases), "--least", "99.0"]
+    session.run("python", *SAFE, "-m", "tests.conformance", *words)
+
+
+@nox.session(name="lisp-fuzz")
+def lisp_fuzz(session: nox.Session) -> None:
+    """20,000 random forms beside SBCL's values."""
+    if shutil.which("sbcl") is None:
+        session.skip("sbcl is not installed: apt-get install sbcl")
+    install(session)
+    session.run("python", *SAFE, "tests/fuzz/lisp_fuzz.py", *session.posargs)
+
+
+@nox.session
+def mutations(session: nox.Session) -> None:
+    """20,000 files with mistakes made at random: each ends in a diagnostic or a value."""
+    install(session)
+    session.run("python", *SAFE, "tests/fuzz/mutations.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
     install(session, TORCH)

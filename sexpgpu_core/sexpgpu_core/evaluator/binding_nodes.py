@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..diagnostics import Problem
 from ..records import NamedTuple
 from . import raising
+from .faults import wrong_type
 from .machine import Machine
 from .nodes import Code, Node, value_code
 from .scope import FunctionScope, Variable
@@ -244,7 +246,10 @@ class Progv(Node):
             try:
                 names = list_items(symbols(f))
                 given = list_items(values(f))[: len(names)]
-            except TypeError as error:
+                for name in names:
+                    if name.__class__ is not Symbol or name.constant:
+                        raise wrong_type("progv", name, "a symbol")
+            except (TypeError, Problem) as error:
                 raise raising.raised(m, error, form) from None
             given += [UNBOUND] * (len(names) - len(given))
             saved = [name.value for name in names]

@@ -65,9 +65,8 @@ def _about(found: Problem, datum: Value, expected: str) -> Problem:
 def bad_index(function: str, index: Value, size: int) -> Problem:
     """E-INDEX: `index` is not below `size`."""
     shown = brief(index)
-    found = problem(
-        "E-INDEX", f"{function}: index {shown} is not in 0 to {size - 1}", index=shown, size=size
-    )
+    where = f"is not in 0 to {size - 1}" if size else "is outside: there are no elements"
+    found = problem("E-INDEX", f"{function}: index {shown} {where}", index=shown, size=size)
     return _about(found, index, f"(integer 0 {size - 1})")
 
 

@@ -66,12 +66,12 @@ def grouped(digits: str, comma: str, interval: int) -> str:
 
 
 def integer_field(s: State, d: Directive, p: list[Any], value: Value, base: int) -> str:
-    """mincol, padchar, commachar, interval; : groups, @ signs. Other values as ~A."""
+    """mincol, padchar, commachar, interval; : groups, @ signs. Other values as ~A, alone."""
     width, pad = s.number(p, 0, d, 0), s.char(p, 1, d)
     comma, interval = s.char(p, 2, d, ","), s.number(p, 3, d, 3)
     if value.__class__ is not int:
         settings = current_settings()._replace(base=base, radix=False, escape=False)
-        return print_text(value, settings).rjust(width, pad)
+        return print_text(value, settings)
     digits = integer_text(abs(value), base)
     if d.colon:
         if interval < 1:

@@ -117,7 +117,7 @@ def _mantissa(digits: str, scale: int, places: int | None) -> str:
     whole = digits[:scale].ljust(scale, "0")
     part = digits[scale:]
     size = 1 if places is None else places - scale + 1
-    return whole + "." + part.ljust(size, "0")
+    return whole + "." + (part if places is None else part[:size]).ljust(size, "0")
 
 
 def general(

@@ -219,7 +219,7 @@ def _justified(parts: list[str], width: int, step: int, least: int, pad: str, d:
     if size > width:
         width += -(-(size - width) // step) * step
     extra, rest = divmod(width - size, gaps) if gaps else (0, 0)
-    fills = [pad * (least + extra + (i < rest)) for i in range(gaps)]
+    fills = [pad * (least + extra + (i >= gaps - rest)) for i in range(gaps)]
     text = fills.pop(0) if before else ""
     for i, part in enumerate(parts):
         text += part

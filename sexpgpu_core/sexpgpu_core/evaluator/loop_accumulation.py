@@ -112,8 +112,8 @@ def _number_forms(stem: str, place: Accumulator, value: Value) -> list[Value]:
 
 def _extreme_forms(stem: str, place: Accumulator, value: Value) -> list[Value]:
     new = fresh("new")
-    best = form("max" if stem == "MAXIMIZE" else "min", place.variable, new)
-    chosen = form("if", place.variable, best, new)
+    name = "max" if stem == "MAXIMIZE" else "min"
+    chosen = form("if", place.variable, form(name, place.variable, new), form(name, new))
     binding = make_list([make_list([new, value])])
     return [form("let", binding, form("setq", place.variable, chosen))]
 

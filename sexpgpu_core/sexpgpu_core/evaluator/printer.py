@@ -13,6 +13,9 @@ from .standard_variables import VARIABLES
 from .symbol_text import character_text, string_text, symbol_text
 from .values import (
     NIL,
+    QUASIQUOTE,
+    UNQUOTE,
+    UNQUOTE_SPLICING,
     Array,
     Character,
     Cons,
@@ -203,6 +206,9 @@ class _Printer:
         level = self.settings.level
         if level is not None and depth >= level:
             self.out.append("#")
+        elif value.__class__ is Cons and (mark := template_mark(value)):
+            self.out.append(mark)
+            self.stack.append(_Item(value.cdr.car, depth))
         elif value.__class__ is Cons:
             self.out.append("(")
             self.stack.append(_Tail(value, 0, depth))
@@ -230,7 +236,9 @@ class _Printer:
         rest, index, depth = entry
         if rest is NIL:
             self.out.append(")")
-        elif rest.__class__ is not Cons or (index and id(rest) in self.labels):
+        elif rest.__class__ is not Cons or (
+            index and (id(rest) in self.labels or template_mark(rest))
+        ):
             self.stack += [")", _Item(rest, depth + 1), " . "]
         elif self.settings.length is not None and index >= self.settings.length:
             self.out.append(" ...)" if index else "...)")
@@ -257,6 +265,16 @@ _STEPS: dict[type, Callable[[_Printer, Any], None]] = {
     _Tail: _Printer.tail,
     _Items: _Printer.items,
 }
+
+
+def template_mark(form: Cons) -> str | None:
+    """The mark of what the reader makes of ` , ,@: its form is printed after it."""
+    mark = _MARKS.get(form.car) if form.car.__class__ is Symbol else None
+    alone = mark and form.cdr.__class__ is Cons and form.cdr.cdr is NIL
+    return mark if alone else None
+
+
+_MARKS = {QUASIQUOTE: "`", UNQUOTE: ",", UNQUOTE_SPLICING: ",@"}
 
 
 def parts_of(value: Value, settings: Settings) -> Parts | str:

@@ -18,10 +18,8 @@ CHARACTER_NAMES = {
     "\x1b": "Escape",
 }
 _PLAIN = re.compile(r"[^\sa-z()\"'`,;|\\:#]+#*[^\sa-z()\"'`,;|\\:]*")
-_NUMBER = re.compile(
-    r"[+-]?(\d+\.?|\d+/\d+|\d*\.?\d+(E[+-]?\d+)?|\d+\.\d*(E[+-]?\d+)?|\d+E[+-]?\d+)"
-)
-_NUMBER_MARKED = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)[ESFDL][+-]?\d+")
+_POTENTIAL_NUMBER = re.compile(r"(?=.*\d)[-+.^_\d](?:[-+.^_/\d]|[A-Z](?![A-Z]))*(?<![-+])")
+"""CLHS 2.3.1.1: what another reader might take for a number."""
 
 
 def symbol_text(symbol: Symbol, escape: bool, case: str, gensym: bool = True) -> str:
@@ -39,7 +37,7 @@ def reads_bare(name: str) -> bool:
         return False
     if name != name.upper() and any(c.upper() != c and c.upper().lower() == c for c in name):
         return False
-    return not (_NUMBER.fullmatch(name) or _NUMBER_MARKED.fullmatch(name))
+    return not _POTENTIAL_NUMBER.fullmatch(name)
 
 
 def _barred(name: str) -> str:

@@ -17,7 +17,7 @@ from ..evaluator.values import (
 )
 from ..spans import Source, Span
 
-TOP, LIST, VECTOR, ARRAY, PREFIX, FEATURE, SKIP, LABEL = range(8)
+TOP, LIST, VECTOR, ARRAY, PREFIX, FEATURE, SKIP, LABEL, POINT = range(9)
 
 MOST_ELEMENTS = 10_000_000
 UNQUOTES = {",": UNQUOTE, ",@": UNQUOTE_SPLICING, ",.": UNQUOTE_SPLICING}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem
-from ..evaluator.values import NIL, QUASIQUOTE, String, Value
+from ..evaluator.values import NIL, QUASIQUOTE, Array, String, Value
 from ..evaluator.values import QUOTE as QUOTE_SYMBOL
 from ..spans import Source, Span
 from . import mistakes
@@ -21,6 +21,7 @@ from .frames import (
     LABEL,
     LIST,
     MISSING,
+    POINT,
     PREFIX,
     SKIP,
     TOP,
@@ -197,7 +198,7 @@ class Reader:
                 value = prefixed(frame, value, start, end, self.source)
                 start = frame.start
                 continue
-            if frame.kind == LABEL:
+            if frame.kind >= LABEL:
                 value, start = self._labelled(frame, value, end), frame.start
                 continue
             self.suppress = frame.level_before
@@ -224,6 +225,8 @@ class Reader:
     def _labelled(self, frame: Frame, value: Value, end: int) -> Value:
         if self.suppress:
             return value
+        if frame.kind == POINT:
+            return Array((), [value])
         try:
             return self.labels.close(frame.detail, value)
         except Problem as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..diagnostics import Problem, problem
 from ..evaluator.values import FUNCTION, NIL, Symbol, Value, Vector
 from . import mistakes
-from .frames import ARRAY, LABEL, MISSING, MOST_ELEMENTS, PREFIX, SKIP, VECTOR
+from .frames import ARRAY, LABEL, MISSING, MOST_ELEMENTS, POINT, PREFIX, SKIP, VECTOR
 from .names import parse_character, unescape
 from .numbers import parse_radix
 from .tokens import atom_end, block_comment_end, character_end
@@ -41,9 +41,11 @@ def read_sharp(reader: Reader, start: int) -> tuple[Value, int]:
         reader.push_feature(start, char == "+")
     elif char == "|":
         return MISSING, _comment(reader, start)
-    elif char == "a" and argument and reader.text[after : after + 1] == "(":
+    elif char == "a" and argument.strip("0") and reader.text[after : after + 1] == "(":
         reader.push(ARRAY, start, int(argument))
         after += 1
+    elif char == "a" and argument and int(argument) == 0:
+        reader.push(POINT, start)
     elif char == "\\":
         return _token(reader, start, character_end(reader.text, after), after)
     elif char in ("=", "#") and argument:

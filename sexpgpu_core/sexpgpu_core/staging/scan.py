@@ -66,11 +66,17 @@ def scan(source: Source) -> Scan:
             generates = generates or not _is_definition(form)
             continue
         entries.append(entry)
-        if entry.name in FUNCTIONS and form.cdr.cdr.__class__ is Cons:
+        if entry.name in FUNCTIONS and _names_something(form):
             lambda_lists.setdefault(entry.name, lambda_list_of(form))
-        if entry.name == "defvariant" and form.cdr.cdr.__class__ is Cons:
+        if entry.name == "defvariant" and _names_something(form):
             variants[form.cdr.car.name.lower()] = _variant(form)
     return Scan(forms, entries, variants, lambda_lists, generates)
+
+
+def _names_something(form: Cons) -> bool:
+    """Whether a definition has a name and something after it."""
+    rest = form.cdr
+    return rest.__class__ is Cons and rest.cdr.__class__ is Cons and rest.car.__class__ is Symbol
 
 
 def _is_definition(form: Value) -> bool:
@@ -110,12 +116,16 @@ def chosen_forms(scanned: Scan, variant: str) -> dict[str, Value]:
         if name not in scanned.variants:
             near = nearest(name, scanned.variants)
             hint = f"did you mean {near}?" if near else "variants: " + " ".join(scanned.variants)
-            raise problem("E-VARIANT-UNKNOWN", f"no variant {name}", hint=hint, variant=name)
+            raise problem("E-VARIANT-UNKNOWN", f"no variant {name}", hint=hint, variant=name,
+                          written=name, nearest=near)  # fmt: skip
         if name in chain:
             cycle = " from ".join([*chain[chain.index(name) :], name])
-            raise problem("E-VARIANT-CYCLE", f"variants from each other: {cycle}").locate(
-                scanned.variants[name].span
-            )
+            raise problem(
+                "E-VARIANT-CYCLE",
+                f"variants from each other: {cycle}",
+                hint="leave :from out of one of them",
+                cycle=chain[chain.index(name) :],
+            ).locate(scanned.variants[name].span)
         chain.append(name)
         name = scanned.variants[name].base
     forms: dict[str, Value] = {}

@@ -62,15 +62,21 @@ def _negated(parts: tuple[int, int]) -> tuple[int, int]:
 
 
 def _simplest(x: float) -> Value:
-    """Continued fraction of x >= 0, cut as soon as it rounds to x."""
-    n, d = x.as_integer_ratio()
+    """The rational of least denominator between the halves to the next doubles of x >= 0."""
+    significand, exponent = math.frexp(x)
+    whole, exponent = int(math.ldexp(significand, 53)), exponent - 53
+    if whole == 0 or exponent >= 0:
+        return whole << max(exponent, 0)
+    unit = 1 << (1 - exponent)
+    low, high = (2 * whole - 1, unit), (2 * whole + 1, unit)
     before, here = (0, 1), (1, 0)
     while True:
-        q, rest = divmod(n, d)
+        q = -(-low[0] // low[1])
+        if q * high[1] < high[0]:
+            return ratio(q * here[0] + before[0], q * here[1] + before[1])
+        q -= 1
         before, here = here, (q * here[0] + before[0], q * here[1] + before[1])
-        if rest == 0 or here[0] / here[1] == x:
-            return ratio(*here)
-        n, d = d, rest
+        low, high = (high[1], high[0] - q * high[1]), (low[1], low[0] - q * low[1])
 
 
 def _float(name: str, x: Any) -> float:
@@ -93,7 +99,7 @@ def integer_decode_float(number: Any) -> Value:
     x = _float("integer-decode-float", number)
     significand, exponent = math.frexp(abs(x))
     sign = -1 if math.copysign(1.0, x) < 0 else 1
-    return MultipleValues((int(significand * 2.0**53), exponent - 53, sign))
+    return MultipleValues((int(significand * 2.0**53), exponent - 53 if x else 0, sign))
 
 
 @builtin("scale-float", "(float exponent)")

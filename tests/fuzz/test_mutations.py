@@ -1,0 +1,10 @@
+"""A sample of files with mistakes made at random; all of them: nox -s mutations."""
+
+from __future__ import annotations
+
+import mutations
+
+
+def test_a_file_with_mistakes_ends_in_a_diagnostic_or_a_value() -> None:
+    cases = mutations.ROOT.parent / "shared" / "lisp" / "ansi-cases.jsonl"
+    assert list(mutations.broken(300, 0, cases)) == []
