@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .config import Settings, settings
 from .data.loader import Loader
 from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, nearest, problem
+from .diagnostics.allow import allowed
 from .plugins import installed
 from .records import NamedTuple
 from .registry import BUILTIN, Registry
@@ -139,22 +140,26 @@ def check(
     rows = plugins()
     sets = list(sets)
     evaluator: Any = None
+    source: Source | None = None
     try:
-        loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
+        source = file if isinstance(file, Source) else _read(Path(file))
+        loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
         evaluator = loaded.evaluator
         job = compile(loaded, _device_of(rows, device)).job
     except (Problem, Problems) as error:
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
-        return _stopped(found, evaluator)
-    warnings = _ordered(evaluator.diagnostics)
+        return _stopped(found, evaluator, source)
+    warnings = _ordered(allowed(evaluator.diagnostics, source, complete=True))
     output = "".join(evaluator.output)
     return CheckReport(warnings, "device", True, dict(job.summary), job.experiment.chosen(), output)
 
 
-def _stopped(found: list[Diagnostic], evaluator: Any) -> CheckReport:
+def _stopped(found: list[Diagnostic], evaluator: Any, source: Source | None) -> CheckReport:
     """A report of a file with errors: the last phase that was reached is that of the errors."""
     warnings = evaluator.diagnostics if evaluator is not None else []
+    if source is not None:
+        warnings = allowed(warnings, source, complete=False)
     phases = [PHASES.index(d.phase) for d in found if d.is_error and d.phase in PHASES]
     reached = PHASES[max(phases)] if phases else "evaluator"
     output = "".join(evaluator.output) if evaluator is not None else ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import click
 
 from sexpgpu_core.diagnostics import Code, catalogue, nearest, problem
+from sexpgpu_core.diagnostics.example import example
 
 from ..answer import Answer, document
 from ..flags import verb
@@ -30,14 +33,15 @@ def find(code: str) -> Code:
 
 
 def page(invocation: Invocation, row: Code) -> Answer:
-    """A code's page, with the examples of the plug-in that it is from, if any."""
+    """A code's page with its example, ours or that of the plug-in that it is from."""
     added = invocation.registry.get("codes", row.code)
-    wrong, right = (added.wrong, added.right) if added is not None else ("", "")
+    shown = added if added is not None else example(row.code)
+    wrong, right = (shown.wrong, shown.right) if shown is not None else ("", "")
     told = document("code", **row._asdict(), wrong=wrong, right=right)
     told["edit"] = row.edit
     lines = [f"{row.severity}[{row.code}]: {row.title}", "", row.meaning, "", f"help: {row.fix}"]
     if wrong:
-        lines += ["", "Wrong:", f"  {wrong}", "Right:", f"  {right}"]
+        lines += ["", "Wrong:", indent(wrong, "  "), "Right:", indent(right, "  ")]
     owner = invocation.registry.owner("codes", row.code)
     if owner is not None:
         told["distribution"] = owner

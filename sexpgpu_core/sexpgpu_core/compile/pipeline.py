@@ -23,6 +23,8 @@ from ..plan.make import layout_persistent
 from ..plan.plan import Persistent
 from ..records import NamedTuple
 from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
+from ..staging.cadence import never_run
+from ..staging.declare import check_series
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step
@@ -75,6 +77,7 @@ def compile_experiment(
     _check_loaders(evaluator, tracing)
     steps = tracing.steps()
     stages, passes = _traced(tracing, steps, phases)
+    _check_passes(experiment, evaluator, passes, steps)
     persistent = layout_persistent(persistent_types(stages.values()))
     graphs = _step_graphs(experiment, stages, operations, phases)
     for name, trace in passes.items():
@@ -90,6 +93,17 @@ def _check_loaders(evaluator: Evaluator, tracing: Tracing) -> None:
     training = tracing.training_stages()
     for name, loader in tracing.loaders.items():
         for found in loader.check([stage for of, stage in training if of == name]):
+            evaluator.warn(found)
+
+
+def _check_passes(
+    experiment: Experiment, evaluator: Evaluator, passes: Mapping[str, PassTrace], steps: int
+) -> None:
+    """E-SERIES where a pass reports no such metric; W-EVAL-NEVER."""
+    whole = {name: p.whole or p.rest for name, p in passes.items()}
+    check_series(experiment, {n: [m.name for m in t.metrics] for n, t in whole.items() if t})
+    if not experiment.selection.get("steps"):
+        for found in never_run(experiment, steps):
             evaluator.warn(found)
 
 

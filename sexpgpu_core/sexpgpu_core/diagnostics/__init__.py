@@ -10,6 +10,7 @@ from .diagnostic import (
     Problems,
     Related,
     diagnostic,
+    places_of,
     problem,
 )
 from .nearest import nearest
@@ -29,5 +30,6 @@ __all__ = [
     "diagnostic",
     "lookup",
     "nearest",
+    "places_of",
     "problem",
 ]

@@ -9,6 +9,9 @@ from ..records import NamedTuple
 from ..spans import Span
 from .catalogue import lookup
 
+BOUNDS = frozenset(" \t\n()'`,;\"#")
+"""What a name of a text stands between."""
+
 
 class Change(NamedTuple):
     """Replace `old`, which stands at `span`, by `new`. An insertion has an empty span."""
@@ -84,7 +87,8 @@ class Problem(Exception):
     def locate(self, span: Span | None, expansion: tuple[Expansion, ...] = ()) -> Problem:
         """Fill in the place if nobody has yet; returns itself."""
         if self.diagnostic.span is None and span is not None:
-            self.diagnostic = self.diagnostic._replace(span=span, expansion=expansion)
+            placed = self.diagnostic._replace(span=span, expansion=expansion)
+            self.diagnostic = respelt(placed)
         return self
 
 
@@ -114,7 +118,7 @@ def diagnostic(
     if message is None:
         told = ", ".join(f"{k.replace('_', ' ')} {_fact(v)}" for k, v in facts.items())
         message = f"{entry.title}: {told}" if told else entry.title
-    return Diagnostic(
+    made = Diagnostic(
         code,
         message,
         span,
@@ -126,6 +130,37 @@ def diagnostic(
         scope,
         file,
     )
+    return respelt(made)
+
+
+def respelt(d: Diagnostic) -> Diagnostic:
+    """With an edit, where the facts `written` and `nearest` say what was misspelt in the span.
+
+    The name must stand at the span's head or once in it, and the span must be the user's text.
+    """
+    written, near = d.facts.get("written"), d.facts.get("nearest")
+    if d.edit is not None or not written or not near or d.span.__class__ is not Span:
+        return d
+    assert d.span is not None
+    places = places_of(d.span.text, written)
+    if not places or (len(places) > 1 and places[0] > 1):
+        return d
+    start = d.span.start + places[0]
+    change = Change(Span(d.span.source, start, start + len(written)), near)
+    return d._replace(edit=Edit(f"write {near}", (change,)))
+
+
+def places_of(text: str, name: str) -> list[int]:
+    """Offsets at which a name stands by itself, in any case."""
+    found, low, name = [], text.lower(), name.lower()
+    at = low.find(name)
+    while at >= 0:
+        end = at + len(name)
+        before = at == 0 or text[at - 1] in BOUNDS or text[at - 1] == ":"
+        if before and (end == len(text) or text[end] in BOUNDS):
+            found.append(at)
+        at = low.find(name, end)
+    return found
 
 
 def problem(code: str, message: str | None = None, **rest: Any) -> Problem:

@@ -19,6 +19,7 @@ from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, items_of, parse_body
 from .definitions import BODY_MACROS, core_symbol
 from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, endless
+from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
@@ -174,6 +175,8 @@ class Analyzer(Expander):
             assert function is not None
             if not function.least <= len(arguments) <= _most(function):
                 raise call_mistake(function, len(arguments))
+            if name.name in IDENTITY:
+                warn_identity(self.m, name.name, form)
             if is_inline(name.name, len(arguments)):
                 return InlineCall(name.name, cell, arguments, form)
             return Call(cell, arguments, form, name.name in SINGLE_VALUED)

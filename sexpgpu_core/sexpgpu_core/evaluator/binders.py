@@ -175,7 +175,8 @@ def unknown_keyword(name: str, key: Value, known: set[Any]) -> Problem:
     shown, names = brief(key), sorted(repr(k) for k in known)
     near = nearest(shown, names)
     hint = f"did you mean {near}?" if near else f"{name} takes " + " ".join(names or ["none"])
-    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown)
+    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
+                   written=shown, nearest=near)  # fmt: skip
 
 
 def analyze_parameters(

@@ -248,8 +248,20 @@ def _warn_never(an: Analyzer, clause: Cons) -> None:
         why, hint = "a string is never eql to another", "use cond with string="
     else:
         return
-    span = element_span(clause)
-    an.m.warn(diagnostic("W-CASE-NEVER", why, span=span, hint=hint, expansion=chain_of(span)))
+    span, written = element_span(clause), None
+    if keys.__class__ is Cons and keys.car is QUOTE and span is not None:
+        written = span.text if span.text.startswith("'") else None
+    an.m.warn(
+        diagnostic(
+            "W-CASE-NEVER",
+            why,
+            span=span,
+            hint=hint,
+            expansion=chain_of(span),
+            written=written,
+            nearest=written and written[1:],
+        )
+    )
 
 
 def _typecase(form: Cons, environment: Any) -> Value:

@@ -153,7 +153,8 @@ def _unknown_keyword(name: str, key: Value, known: dict[Symbol, str]) -> Excepti
     shown = repr(key) if key.__class__ is Symbol else str(key)
     near = nearest(shown, names)
     hint = f"did you mean {near}?" if near else "keywords: " + " ".join(names)
-    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown)
+    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
+                   written=shown, nearest=near)  # fmt: skip
 
 
 def native_macro(name: str) -> Callable[[Any], Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, problem
+from ..diagnostics import Change, Diagnostic, Edit, Problem, Problems, diagnostic, problem
 from ..reader import Reader, chain_of, element_span, span_of
 from ..spans import Source, Span
 from . import raising
@@ -245,6 +245,8 @@ class Loading:
             "E-PROVIDE",
             f"{symbol!r} is provided but nothing defines it",
             span=element_span(at),
+            hint=f"define {symbol!r} in this module, or leave it out of (provide ...)",
+            edit=_without(element_span(at), f"leave {symbol!r} out"),
             name=repr(symbol),
         )
 
@@ -262,6 +264,10 @@ def shadow_names(evaluator: Evaluator, source: Source, module: Module) -> None:
         message = f"{name} is also a builtin on tensors; in this file it is the file's own"
         span = Span(source, found.start, found.end)
         evaluator.warn(diagnostic("W-SHADOW", message, span=span, name=name))
+
+
+def _without(span: Span | None, title: str) -> Edit | None:
+    return Edit(title, (Change(span, ""),)) if span is not None else None
 
 
 def _not_bound(symbol: Symbol, at: Cons) -> Diagnostic:

@@ -156,6 +156,7 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
             "E-PLACE",
             f"{place} is no place: no function is named {brief(symbol)}",
             hint=f"define it: (defun (setf {place[1:-1]}) (new ...) ...)",
+            kind="undefined-function",
             name=brief(symbol),
         )
     name = repr(symbol)
@@ -173,7 +174,8 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
         hint=f"write {near}" if habit else f"did you mean {near}?" if near else None,
         edit=edit,
         name=name,
-        nearest=near,
+        written=name,
+        nearest=near if near and " " not in near else None,
     )
 
 
@@ -226,7 +228,8 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
     habit = {"TRUE": "t", "FALSE": "nil", "NONE": "nil", "NULL": "nil", "ELSE": "t"}
     if symbol.name in habit:
         return problem("E-NAME-UNBOUND", f"no variable is named {name}",
-                       hint=f"write {habit[symbol.name]}", name=name)  # fmt: skip
+                       hint=f"write {habit[symbol.name]}", name=name, written=name,
+                       nearest=habit[symbol.name])  # fmt: skip
     cell = m.cells.get(symbol)
     if (cell is not None and cell.function is not None) or symbol.name in BUILTINS:
         return problem(
@@ -234,6 +237,8 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
             f"{name} is a function, no variable",
             hint=f"the function itself is #'{name}",
             name=name,
+            written=name,
+            nearest=f"#'{name}",
         )
     near = exporter_of(m, symbol.name) or near_name(name, variable_names(m))
     return problem(
@@ -243,6 +248,7 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
         if near
         else "bind it with let, or define it with defparameter",
         name=name,
+        written=name,
         nearest=near,
     )
 

@@ -121,4 +121,6 @@ def no_export(module: Module, name: str) -> Exception:
         else "it exports " + " ".join(sorted(module.exports)[:20]).lower(),
         module=module.name,
         name=name.lower(),
+        written=name.lower(),
+        nearest=near.lower() if near else None,
     )

@@ -152,6 +152,8 @@ class Library:
                 f"no installed distribution offers the module {name}",
                 hint=f"did you mean {near}?" if near else None,
                 name=name,
+                written=name,
+                nearest=near,
             )
         return ModuleText(*found)
 

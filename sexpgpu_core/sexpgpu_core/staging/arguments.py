@@ -63,6 +63,14 @@ def axes(name: str, value: Value, rank: int) -> Shape:
     return tuple(found)
 
 
+USUAL = {
+    "float": "f32", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "half": "f16",
+    "double": "f64", "float64": "f64", "int": "i32", "int32": "i32", "int64": "i64",
+    "long": "i64", "int8": "i8", "uint8": "u8", "byte": "u8", "boolean": "bool",
+}  # fmt: skip
+"""Names of dtypes elsewhere and ours."""
+
+
 def dtype(name: str, value: Value, default: str) -> str:
     """A dtype from its keyword; nil is the default."""
     if value is NIL:
@@ -70,9 +78,10 @@ def dtype(name: str, value: Value, default: str) -> str:
     found = value.name.lower() if value.__class__ is Symbol and value.keyword else None
     if found in DTYPES:
         return found
-    near = nearest(found or "", DTYPES)
+    near = USUAL.get(found or "") or nearest(found or "", DTYPES)
     hint = f"did you mean :{near}?" if near else "dtypes: " + " ".join(f":{d}" for d in DTYPES)
-    raise problem("E-DTYPE-ARGUMENT", f"{name}: {describe(value)} is no dtype", hint=hint)
+    raise problem("E-DTYPE-ARGUMENT", f"{name}: {describe(value)} is no dtype", hint=hint,
+                  written=f":{found}", nearest=f":{near}" if near else None)  # fmt: skip
 
 
 def choice(name: str, what: str, value: Value, known: Sequence[str]) -> str:

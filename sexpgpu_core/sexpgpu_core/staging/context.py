@@ -90,7 +90,8 @@ class Context(NamedTuple):
         hint = (
             f"did you mean :{near}?" if near else "keys here: " + " ".join(f":{k}" for k in known)
         )
-        return problem("E-CTX-KEY", f"(ctx :{key}) is no key", hint=hint, key=key)
+        return problem("E-CTX-KEY", f"(ctx :{key}) is no key", hint=hint, key=key,
+                       written=f":{key}", nearest=f":{near}" if near else None)  # fmt: skip
 
     def _no_value(self, key: str) -> Exception:
         if key in ("steps", "progress"):

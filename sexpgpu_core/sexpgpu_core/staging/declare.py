@@ -14,13 +14,14 @@ from ..diagnostics import (
     Problems,
     diagnostic,
     nearest,
+    places_of,
     problem,
 )
 from ..evaluator.definitions import core_symbol
 from ..evaluator.evaluator import Evaluator, Limits
 from ..evaluator.values import Function, Value, make_list
 from ..experiment.declarations import Experiment, ModuleRead, RunDeclaration
-from ..spans import Source
+from ..spans import Source, Span
 from . import builtins as _builtins
 from . import forms as _forms
 from .collector import Collector
@@ -69,7 +70,8 @@ def declare(
         try:
             collector.variant_forms = chosen_forms(scanned, variant)
         except Problem as error:
-            found.append(error.diagnostic)
+            if variant not in scanned.variants:  # else its check says it
+                found.append(error.diagnostic)
     if _load(evaluator, source, found):
         found += _checks(source, scanned, collector, evaluator, sets, bool(found))
     _raise(found, evaluator)
@@ -142,7 +144,20 @@ def _checks(
         if name not in known and f"(defknob {name})" not in unfinished:
             found.append(_unknown_knob(name, collector.knobs, "--set").diagnostic)
     found += _variant_checks(collector)
-    return found
+    return found + _variant_cycles(scanned)
+
+
+def _variant_cycles(scanned: Scan) -> list[Diagnostic]:
+    """E-VARIANT-CYCLE once a cycle, E-VARIANT-UNKNOWN of each :from, chosen or not."""
+    found: dict[Any, Diagnostic] = {}
+    for name, variant in scanned.variants.items():
+        try:
+            chosen_forms(scanned, name)
+        except Problem as error:
+            error.locate(variant.span)
+            facts = error.diagnostic.facts
+            found.setdefault(facts.get("variant") or frozenset(facts["cycle"]), error.diagnostic)
+    return list(found.values())
 
 
 def _missing(scanned: Scan, collector: Collector, evaluator: Evaluator) -> list[str]:
@@ -231,16 +246,22 @@ def _series(experiment: Experiment) -> list[tuple[str, Any]]:
     return named + ([(best[0], experiment.run.span)] if best else [])
 
 
-def check_series(experiment: Experiment, reported: Iterable[str]) -> None:
-    """E-SERIES for each target and :best that no traced program reports ("val/loss")."""
-    known = list(reported)
+def check_series(experiment: Experiment, reported: Mapping[str, Iterable[str]]) -> None:
+    """E-SERIES for each target and :best of a pass that reports no such metric ("val/loss")."""
+    known = [f"{name}/{metric}" for name, metrics in reported.items() for metric in metrics]
     found = []
     for series, span in _series(experiment):
-        if series not in known:
+        if series.split("/")[0] in reported and series not in known:
             near = nearest(series, known)
             hint = f'did you mean "{near}"?' if near else "reported: " + " ".join(known)
             row = diagnostic(
-                "E-SERIES", f'nothing reports "{series}"', span=span, hint=hint, series=series
+                "E-SERIES",
+                f'nothing reports "{series}"',
+                span=span,
+                hint=hint,
+                series=series,
+                written=series,
+                nearest=near,
             )
             found.append(row)
     _raise(found)
@@ -251,13 +272,22 @@ def _stage_error(experiment: Experiment, loader: str | None, stage: str) -> Prob
     if loader is not None and loader not in loaders:
         near = nearest(loader, loaders)
         hint = f"did you mean {near}?" if near else "loaders: " + " ".join(loaders)
-        return problem("E-LOADER-STAGE", f"no loader {loader}", hint=hint)
+        return problem("E-LOADER-STAGE", f"no loader {loader}", hint=hint, written=loader,
+                       nearest=near)  # fmt: skip
     stages = [s for n, x in loaders.items() if loader in (None, n) for s in x.stages]
     if stage in stages:
         return None
     near = nearest(stage, stages)
     hint = f"did you mean :{near}?" if near else "stages: " + " ".join(f":{s}" for s in stages)
-    return problem("E-LOADER-STAGE", f"no stage :{stage}", hint=hint)
+    return problem("E-LOADER-STAGE", f"no stage :{stage}", hint=hint, written=f":{stage}",
+                   nearest=f":{near}" if near else None)  # fmt: skip
+
+
+def _deletion(name: str, span: Any) -> Edit | None:
+    """An edit that deletes a definition whose name stands nowhere else."""
+    if span.__class__ is not Span or len(places_of(span.source.text, name)) != 1:
+        return None
+    return Edit(f"delete {name}", (Change(span, ""),))
 
 
 def _warnings(
@@ -269,7 +299,12 @@ def _warnings(
         if ":" not in name and name not in names:
             evaluator.warn(
                 diagnostic(
-                    "W-KNOB-UNUSED", f"nothing reads the knob {name}", span=knob.span, knob=name
+                    "W-KNOB-UNUSED",
+                    f"nothing reads the knob {name}",
+                    span=knob.span,
+                    hint="read it where its value should count, or delete it",
+                    edit=_deletion(name, knob.span),
+                    knob=name,
                 )
             )
     for p in experiment.passes.values():

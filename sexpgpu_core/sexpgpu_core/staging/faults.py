@@ -38,14 +38,27 @@ def _target(values: tuple[Value, ...], found: str, common: str, at: int) -> tupl
 
 
 def _cast_edit(which: int, count: int, dtype: str) -> Edit | None:
+    return wrapped(which + 1, count + 1, f"(cast {{}} :{dtype})", f"cast it to {dtype}")
+
+
+def wrapped(which: int, count: int, form: str, title: str) -> Edit | None:
+    """An edit that puts a form around an element of the call being made, if it has so many."""
     span = machine.current().call_span
-    if not isinstance(span, Span):
+    if span.__class__ is not Span:
         return None
     parts = operand_spans(span)
-    if len(parts) != count + 1:
+    if len(parts) != count:
         return None
-    part = parts[which + 1]
-    return Edit(f"cast it to {dtype}", (Change(part, f"(cast {part.text} :{dtype})"),))
+    part = parts[which]
+    return Edit(title, (Change(part, form.format(part.text)),))
+
+
+def ending(more: str, title: str) -> Edit | None:
+    """An edit that writes more at the end of the call being made."""
+    span = machine.current().call_span
+    if span.__class__ is not Span or not span.text.endswith(")"):
+        return None
+    return Edit(title, (Change(Span(span.source, span.end - 1, span.end - 1), more),))
 
 
 def operand_spans(span: Span) -> list[Span]:

@@ -79,7 +79,7 @@ def trace_groups(
             hint="(groups (group :rest (optim:adamw :lr 1e-3)))",
         ).locate(function.span)
     members = assign(value, parameters, stage, function)
-    _check_losses(value, losses)
+    _check_losses(value, losses, function)
     return _Tracing(operations, context, parameters, value, members).optimization()
 
 
@@ -113,7 +113,7 @@ def assign(
     return members
 
 
-def _check_losses(value: GroupsValue, losses: tuple[str, ...]) -> None:
+def _check_losses(value: GroupsValue, losses: tuple[str, ...], function: Function) -> None:
     names = {name.partition(":")[2] for name in losses} - {""}
     if not names:
         return
@@ -126,7 +126,11 @@ def _check_losses(value: GroupsValue, losses: tuple[str, ...]) -> None:
             ).locate(group.span)
     unused = names - {g.loss for g in value.groups}
     if unused:
-        raise problem("E-LOSS-UNUSED", f"no group minimises {', '.join(sorted(unused))}")
+        raise problem(
+            "E-LOSS-UNUSED",
+            f"no group minimises {', '.join(sorted(unused))}",
+            hint=f"a group with :loss :{min(unused)}, or (metric ...) for what is only reported",
+        ).locate(function.span)
 
 
 class _Tracing:

@@ -165,6 +165,8 @@ def _no_field(function: Function, name: str, given: Mapping[str, Value]) -> Exce
         hint=hint + "fields: " + " ".join(given),
         field=name,
         fields=list(given),
+        written=name,
+        nearest=near,
     ).locate(function.span)
 
 
@@ -210,5 +212,7 @@ def _check_affine(
                     f"{name} is a sum over the batch, so it grows with it",
                     span=span,
                     hint="take (mean x)",
+                    written="sum",
+                    nearest="mean",
                 )
             )

@@ -7,7 +7,7 @@ from ...evaluator.values import NIL, String, Value
 from ...ir.graph import Value as Node
 from ..arguments import axis as axis_of
 from ..arguments import flag
-from ..faults import describe
+from ..faults import describe, wrapped
 from ..promote import not_a_tensor, operands
 from ..table import tensor_builtin
 from ..tensor import Tensor, is_tensor
@@ -57,13 +57,15 @@ def _fit(x: Value, y: Value, left: Node, right: Node, flip_x: bool, flip_y: bool
     other = right.shape[-1 if flip_y and len(y.shape) > 1 else -2]
     if inner == other:
         return
-    hint = "the last axis of x meets the last but one of y"
+    hint, edit = "the last axis of x meets the last but one of y", None
     if right.shape[-1] == inner and not flip_y:
         hint = "it fits with (matmul x (transpose y))"
+        edit = wrapped(2, 3, "(transpose {})", "transpose the second operand")
     raise problem(
         "E-SHAPE-MATMUL",
         f"matmul of {x.type} and {y.type}: inner sizes {inner} and {other} differ",
         hint=hint,
+        edit=edit,
         shapes=[list(x.shape), list(y.shape)],
     )
 

@@ -11,7 +11,7 @@ from ...ir.types import FLOATS
 from ..arguments import dtype as dtype_of
 from ..arguments import name_text, sizes
 from ..exact import is_number
-from ..faults import describe
+from ..faults import describe, ending
 from ..host import tracer, warn
 from ..promote import integer, node_of, not_a_tensor, real
 from ..table import tensor_builtin
@@ -73,6 +73,7 @@ def _batch_not_said(name: str) -> Problem:
         "E-RANDOM-BATCH",
         f"{name}: axis 0 is as long as the batch, and is not said to be it or not",
         hint=":like x takes the batch axis from x; :batch 0 says axis 0 is it, :batch nil none is",
+        edit=ending(" :batch 0", "axis 0 is the batch"),
     )
 
 
