@@ -20,7 +20,7 @@ from .registry import BUILTIN, Registry
 from .spans import Source
 
 if TYPE_CHECKING:
-    from .compile import Compiled
+    from .compile.pipeline import Compiled
     from .device import Device
     from .evaluator.evaluator import Evaluator
     from .experiment.declarations import Experiment
@@ -109,7 +109,7 @@ def device(name: str, registry: Registry | None = None) -> Device:
 
 def compile(loaded: Loaded, device: Device) -> Compiled:
     """Trace, differentiate, fuse and plan every stage and pass for a device. Opens nothing."""
-    from .compile import compile_experiment
+    from .compile.pipeline import compile_experiment
 
     return compile_experiment(
         loaded.experiment,
@@ -145,14 +145,32 @@ def check(
         source = file if isinstance(file, Source) else _read(Path(file))
         loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
         evaluator = loaded.evaluator
-        job = compile(loaded, _device_of(rows, device)).job
+        summary = _checked(loaded, _device_of(rows, device))
     except (Problem, Problems) as error:
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
         return _stopped(found, evaluator, source)
     warnings = _ordered(allowed(evaluator.diagnostics, source, complete=True))
     output = "".join(evaluator.output)
-    return CheckReport(warnings, "device", True, dict(job.summary), job.experiment.chosen(), output)
+    return CheckReport(warnings, "device", True, summary, loaded.experiment.chosen(), output)
+
+
+def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
+    """The summary; what is compiled with a plug-in's operations or device is not remembered, since
+    its code is not watched."""
+    from .compile.checked import check_experiment
+
+    hooks = ("devices", "operations", "lowerings", "passes")
+    rows = loaded.registry
+    foreign = any(rows.owner(h, n) not in BUILTIN for h in hooks for n in rows.names(h))
+    return check_experiment(
+        loaded.experiment,
+        loaded.evaluator,
+        operations=operations(rows),
+        device=device,
+        loaders=loaded.loaders,
+        remember=not foreign,
+    )
 
 
 def _stopped(found: list[Diagnostic], evaluator: Any, source: Source | None) -> CheckReport:

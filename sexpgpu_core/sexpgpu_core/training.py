@@ -15,7 +15,7 @@ from .runtime.run import run as run_loop
 from .runtime.signals import Signals
 
 if TYPE_CHECKING:
-    from .compile import Compiled
+    from .compile.pipeline import Compiled
     from .device import Device
     from .ir import Operations
     from .runtime.fault import Cause, Fault

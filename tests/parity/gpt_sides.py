@@ -15,7 +15,7 @@ from gpt_torch import Gpt, Shape, by_path
 
 from sexpgpu_core import api
 from sexpgpu_core.autodiff import differentiate
-from sexpgpu_core.compile import Compiled
+from sexpgpu_core.compile.pipeline import Compiled
 from sexpgpu_core.compile.programs import Target, make_unit
 from sexpgpu_core.ir import Builder, Graph, Value
 from sexpgpu_core.step import inline

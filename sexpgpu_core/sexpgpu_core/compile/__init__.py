@@ -1,5 +1,1 @@
-"""The whole pipeline as one function that reads as a list of phases."""
-
-from .pipeline import Compiled, compile_experiment
-
-__all__ = ["Compiled", "compile_experiment"]
+"""The whole pipeline: `pipeline` reads as a list of phases; `checked` is what `check` needs."""

@@ -8,33 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from ..data.loader import Loader
 from ..device import Device, Unit
-from ..diagnostics import Diagnostic, Problem, Problems
 from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Graph, Operations
-from ..ir.hash import graph_hash
 from ..ir.text import write
 from ..plan.make import layout_persistent
 from ..plan.plan import Persistent
 from ..records import NamedTuple
 from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
-from ..staging.cadence import never_run
-from ..staging.declare import check_series
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step
 from .collector import collector_off
-from .identity import evaluation_id, experiment_id, training_hash
 from .persistents import initials, persistent_types
 from .phases import Phases
 from .programs import Target, flops_of, make_unit, scalars_of
-from .stages import PassTrace, StageTrace, Tracing
-from .summary import summarize
+from .stages import PassTrace, StageTrace
+from .summary import memory, summarize
+from .traces import Traces, trace_experiment
 
 FINISH: dict[str, Callable[[float], float]] = {
     "exp": math.exp,
@@ -72,83 +67,21 @@ def compile_experiment(
 ) -> Compiled:
     """Everything a run needs, decided. Raises Problem or Problems; opens no device."""
     phases = Phases()
-    target = Target(device, operations, experiment.run.precision, phases)
-    tracing = Tracing(experiment, evaluator, operations, loaders)
-    _check_loaders(evaluator, tracing)
-    steps = tracing.steps()
-    stages, passes = _traced(tracing, steps, phases)
-    _check_passes(experiment, evaluator, passes, steps)
-    persistent = layout_persistent(persistent_types(stages.values()))
-    graphs = _step_graphs(experiment, stages, operations, phases)
-    for name, trace in passes.items():
-        for kind, traced in (("", trace.whole), ("/rest", trace.rest)):
-            if traced is not None:
-                graphs[f"eval/{name}{kind}"] = traced.graph
+    traces = trace_experiment(experiment, evaluator, operations, loaders, phases)
+    return compile_traces(traces, operations, device, phases)
+
+
+def compile_traces(
+    traces: Traces, operations: Operations, device: Device, phases: Phases
+) -> Compiled:
+    """What follows on tracing: backward, updates, passes, fusion, plans."""
+    target = Target(device, operations, traces.experiment.run.precision, phases)
+    persistent = layout_persistent(persistent_types(traces.stages.values()))
+    graphs = _step_graphs(traces.experiment, traces.stages, operations, phases)
+    graphs.update(traces.pass_graphs())
     units = {n: make_unit(n, g, persistent, target) for n, g in graphs.items()}
-    job = _job(experiment, stages, passes, units, persistent, loaders, operations, steps)
-    return Compiled(job, phases, stages, passes, graphs)
-
-
-def _check_loaders(evaluator: Evaluator, tracing: Tracing) -> None:
-    training = tracing.training_stages()
-    for name, loader in tracing.loaders.items():
-        for found in loader.check([stage for of, stage in training if of == name]):
-            evaluator.warn(found)
-
-
-def _check_passes(
-    experiment: Experiment, evaluator: Evaluator, passes: Mapping[str, PassTrace], steps: int
-) -> None:
-    """E-SERIES where a pass reports no such metric; W-EVAL-NEVER."""
-    whole = {name: p.whole or p.rest for name, p in passes.items()}
-    check_series(experiment, {n: [m.name for m in t.metrics] for n, t in whole.items() if t})
-    if not experiment.selection.get("steps"):
-        for found in never_run(experiment, steps):
-            evaluator.warn(found)
-
-
-def _traced(
-    tracing: Tracing, steps: int, phases: Phases
-) -> tuple[dict[str, StageTrace], dict[str, PassTrace]]:
-    """All programs; mistakes of unlike programs are told together, each once."""
-    stages: dict[str, StageTrace] = {}
-    passes: dict[str, PassTrace] = {}
-    wrong: list[Diagnostic] = []
-    with phases.phase("trace"):
-        for loader, stage in tracing.training_stages():
-            make = partial(tracing.stage, loader, stage, steps)
-            _collect(wrong, stages, f"{loader}:{stage}", make)
-        known = {p: v for s in stages.values() for p, v in s.traced.parameters.items()}
-        for name, declared in tracing.experiment.passes.items():
-            _collect(wrong, passes, name, partial(tracing.evaluation, declared, known, steps))
-    if wrong:
-        untrained = len(stages) < len(tracing.training_stages())
-        raise Problems([d for d in wrong if not (untrained and d.code == "E-PARAM-PASS")])
-    for trace in stages.values():
-        phases.count("traced nodes", len(trace.traced.graph.nodes))
-    return stages, passes
-
-
-def _collect(
-    wrong: list[Diagnostic], into: dict[str, Any], name: str, make: Callable[[], Any]
-) -> None:
-    try:
-        found = make()
-    except Problem as error:
-        found, new = None, [error.diagnostic]
-    except Problems as error:
-        found, new = None, error.diagnostics
-    else:
-        new = []
-    said = {_place(d) for d in wrong}
-    wrong += [d for d in new if _place(d) not in said]
-    if found is not None:
-        into[name] = found
-
-
-def _place(d: Diagnostic) -> tuple[object, ...]:
-    """What two mistakes that are one have in common: sizes in their messages may differ."""
-    return (d.code, d.span) if d.span is not None else (d.code, d.message)
+    job = _job(traces, units, persistent, operations)
+    return Compiled(job, phases, traces.stages, traces.passes, graphs)
 
 
 def _step_graphs(
@@ -175,38 +108,24 @@ def _step_graphs(
 
 
 def _job(
-    experiment: Experiment,
-    stages: Mapping[str, StageTrace],
-    passes: Mapping[str, PassTrace],
-    units: Mapping[str, Unit],
-    persistent: Persistent,
-    loaders: Mapping[str, Loader],
-    operations: Operations,
-    steps: int,
+    traces: Traces, units: Mapping[str, Unit], persistent: Persistent, operations: Operations
 ) -> Job:
-    data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
-    pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
-    training = training_hash(experiment, pairs, data, operations, steps)
-    stage_facts = {k: _stage_facts(k, s, units, operations) for k, s in stages.items()}
-    identity = experiment_id(training, experiment)
-    evaluations = {n: _evaluation_id(experiment, t, loaders, operations) for n, t in passes.items()}
+    facts = {k: _stage_facts(k, s, units, operations) for k, s in traces.stages.items()}
+    flops = sum(f.flops for f in facts.values())
     return Job(
-        experiment=experiment,
-        stages=stage_facts,
-        passes={n: _pass_facts(n, t, units) for n, t in passes.items()},
+        experiment=traces.experiment,
+        stages=facts,
+        passes={n: _pass_facts(n, t, units) for n, t in traces.passes.items()},
         units=tuple(units.values()),
         persistent=persistent,
-        initial=initials(stages.values(), experiment.run.seed),
-        training_hash=training,
-        experiment_id=identity,
-        evaluation_ids=evaluations,
-        steps=steps,
+        initial=initials(traces.stages.values(), traces.experiment.run.seed),
+        training_hash=traces.training,
+        experiment_id=traces.identity,
+        evaluation_ids=traces.evaluations,
+        steps=traces.steps,
         graphs=_Texts({unit.name: unit.graph for unit in units.values()}),
-        summary=summarize(
-            experiment, stages, units, persistent, identity, training, evaluations, steps,
-            sum(f.flops for f in stage_facts.values()),
-        ),
-    )  # fmt: skip
+        summary=summarize(traces, memory(units.values(), persistent), persistent.bytes, flops),
+    )
 
 
 class _Texts(Mapping[str, str]):
@@ -281,18 +200,3 @@ def _finish(metric: Metric) -> Callable[[float], float] | None:
         return value
 
     return finish
-
-
-def _evaluation_id(
-    experiment: Experiment,
-    trace: PassTrace,
-    loaders: Mapping[str, Loader],
-    operations: Operations,
-) -> str:
-    traced = trace.whole or trace.rest
-    assert traced is not None
-    declared = experiment.loaders[trace.loader].stages[trace.stage]
-    windows = declared.windows or experiment.loaders[trace.loader].windows
-    reading = (declared.split, declared.order, tuple(windows) if windows else None)
-    data = loaders[trace.loader].fingerprint(trace.stage)
-    return evaluation_id(graph_hash(traced.graph, operations), trace.declared, data, reading)

@@ -10,35 +10,28 @@ from ..experiment.declarations import Experiment
 from ..plan.plan import Persistent, Region
 from ..staging.traced import Group, Parameter
 from .stages import StageTrace
+from .traces import Traces
 
 
 def summarize(
-    experiment: Experiment,
-    stages: Mapping[str, StageTrace],
-    units: Mapping[str, Unit],
-    persistent: Persistent,
-    identity: str,
-    training: str,
-    evaluations: Mapping[str, str],
-    steps: int,
-    flops: int,
+    traces: Traces, memory: Mapping[str, int], persistent: int, flops: int
 ) -> dict[str, Any]:
-    """By the key `summary` of contracts/schemas/check.json."""
-    first = next(iter(stages.values()))
+    """By the key `summary` of contracts/schemas/check.json. `persistent`: bytes of a checkpoint."""
+    first = next(iter(traces.stages.values()))
     return {
-        "experiment_id": identity,
-        "ir_sha256": training,
-        "knobs": len(experiment.knobs),
-        "parameters": _parameters(stages.values()),
-        "steps": steps,
+        "experiment_id": traces.identity,
+        "ir_sha256": traces.training,
+        "knobs": len(traces.experiment.knobs),
+        "parameters": _parameters(traces.stages.values()),
+        "steps": traces.steps,
         "flops_per_step": flops,
-        "memory": _memory(units.values(), persistent),
-        "disk_bytes": _disk(experiment, persistent),
+        "memory": dict(memory),
+        "disk_bytes": _disk(traces.experiment, persistent),
         "batch": {
             name: {"dtype": t.dtype, "shape": [first.rows, *t.shape[1:]]}
             for name, t in first.traced.fields.items()
         },
-        "evaluation_ids": dict(evaluations),
+        "evaluation_ids": dict(traces.evaluations),
         "groups": [
             _group(number, group, first.traced.parameters)
             for number, group in enumerate(first.optimization.groups, 1)
@@ -59,7 +52,7 @@ def _parameters(stages: Iterable[StageTrace]) -> dict[str, int]:
     }
 
 
-def _memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
+def memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
     """Bytes that the device will hold: all of it is planned before a device is opened."""
     plans = [u.plan for u in units if u.plan is not None]
     kinds = {"parameter": 0, "optimizer": 0}
@@ -81,11 +74,11 @@ def _memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
     }
 
 
-def _disk(experiment: Experiment, persistent: Persistent) -> int:
+def _disk(experiment: Experiment, persistent: int) -> int:
     """Bytes of the checkpoints that the retention policy keeps at once."""
     checkpoint = experiment.run.checkpoint
     keep = checkpoint.keep or 1
-    return persistent.bytes * (keep + (checkpoint.best is not None) + 1)
+    return persistent * (keep + (checkpoint.best is not None) + 1)
 
 
 def _group(number: int, group: Group, parameters: Mapping[str, Parameter]) -> dict[str, Any]:

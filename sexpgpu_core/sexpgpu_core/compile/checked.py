@@ -1,0 +1,84 @@
+"""The summary that `check` prints. What graphs that were compiled before gave is remembered.
+
+A check of a file whose graphs are unchanged costs reading, tracing and hashing (45.29). The stamp
+holds all that memory and FLOPs follow from: graphs, updates, precision, device, compiler's files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..caches import remembered
+from ..data.loader import Loader
+from ..device import Device
+from ..evaluator.evaluator import Evaluator
+from ..experiment.declarations import Experiment
+from ..ir import Operations
+from ..ir.hash import graph_hash
+from .collector import collector_off
+from .phases import Phases
+from .summary import summarize
+from .traces import Traces, trace_experiment
+
+COMPILER = ("autodiff", "compile", "ir", "ir/ops", "kernels", "passes", "plan", "staging", "step")
+"""Folders of core whose code decides what a graph becomes."""
+
+
+@collector_off()
+def check_experiment(
+    experiment: Experiment,
+    evaluator: Evaluator,
+    *,
+    operations: Operations,
+    device: Device,
+    loaders: Mapping[str, Loader],
+    remember: bool = True,
+) -> dict[str, Any]:
+    """What a compile would say, without its job. `remember` False: compile whatever is known.
+
+    Raises Problem or Problems as `compile_experiment` does; only what compiled is remembered.
+    """
+    traces = trace_experiment(experiment, evaluator, operations, loaders, Phases())
+
+    def compile_it() -> dict[str, Any]:
+        from .pipeline import compile_traces
+
+        job = compile_traces(traces, operations, device, Phases()).job
+        summary = job.summary
+        return {
+            "memory": dict(summary["memory"]),
+            "flops": summary["flops_per_step"],
+            "persistent": job.persistent.bytes,
+        }
+
+    stamp = _stamp(traces, operations, device)
+    found = remembered("checks", stamp, compile_it) if remember else compile_it()
+    return summarize(traces, found["memory"], found["persistent"], found["flops"])
+
+
+def _stamp(traces: Traces, operations: Operations, device: Device) -> tuple[Any, ...]:
+    graphs = {key: s.traced.graph for key, s in traces.stages.items()}
+    graphs.update(traces.pass_graphs())
+    hashes = tuple((name, graph_hash(graph, operations)) for name, graph in graphs.items())
+    blocks = tuple((s.rows, s.microbatches) for s in traces.stages.values())
+    return traces.training, hashes, blocks, device.name, _code(device)
+
+
+def _code(device: Device) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of change of every file of the compiler and of the device."""
+    import sys
+
+    core = Path(__file__).parents[1]
+    folders = [core / name for name in COMPILER]
+    folders.append(Path(str(sys.modules[type(device).__module__].__file__)).parent)
+    found = []
+    for folder in folders:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    stat = entry.stat()
+                    found.append((entry.path, stat.st_size, stat.st_mtime_ns))
+    return tuple(sorted(found))

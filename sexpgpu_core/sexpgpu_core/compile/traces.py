@@ -1,0 +1,140 @@
+"""An experiment traced: every stage and pass as graphs, and the ids that follow from them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from ..data.loader import Loader
+from ..diagnostics import Diagnostic, Problem, Problems
+from ..evaluator.evaluator import Evaluator
+from ..experiment.declarations import Experiment
+from ..ir import Graph, Operations
+from ..ir.hash import graph_hash
+from ..records import NamedTuple
+from ..staging.cadence import never_run
+from ..staging.declare import check_series
+from .identity import evaluation_id, experiment_id, training_hash
+from .phases import Phases
+from .stages import PassTrace, StageTrace, Tracing
+
+
+class Traces(NamedTuple):
+    """Programs as traced, and what the experiment is: see compile.identity."""
+
+    experiment: Experiment
+    stages: Mapping[str, StageTrace]  # "LOADER:STAGE"
+    passes: Mapping[str, PassTrace]
+    steps: int
+    training: str
+    identity: str
+    evaluations: Mapping[str, str]
+
+    def pass_graphs(self) -> dict[str, Graph]:
+        """Graphs of passes by program: eval/PASS, and eval/PASS/rest for the last short batch."""
+        found = {}
+        for name, trace in self.passes.items():
+            for kind, traced in (("", trace.whole), ("/rest", trace.rest)):
+                if traced is not None:
+                    found[f"eval/{name}{kind}"] = traced.graph
+        return found
+
+
+def trace_experiment(
+    experiment: Experiment,
+    evaluator: Evaluator,
+    operations: Operations,
+    loaders: Mapping[str, Loader],
+    phases: Phases,
+) -> Traces:
+    """Every stage that trains and every pass. Warnings go to the evaluator; raises Problem or
+    Problems with the mistakes of all programs."""
+    tracing = Tracing(experiment, evaluator, operations, loaders)
+    _check_loaders(evaluator, tracing)
+    steps = tracing.steps()
+    stages, passes = _traced(tracing, steps, phases)
+    _check_passes(experiment, evaluator, passes, steps)
+    data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
+    pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
+    training = training_hash(experiment, pairs, data, operations, steps)
+    evaluations = {n: _evaluation_id(experiment, t, loaders, operations) for n, t in passes.items()}
+    identity = experiment_id(training, experiment)
+    return Traces(experiment, stages, passes, steps, training, identity, evaluations)
+
+
+def _check_loaders(evaluator: Evaluator, tracing: Tracing) -> None:
+    training = tracing.training_stages()
+    for name, loader in tracing.loaders.items():
+        for found in loader.check([stage for of, stage in training if of == name]):
+            evaluator.warn(found)
+
+
+def _check_passes(
+    experiment: Experiment, evaluator: Evaluator, passes: Mapping[str, PassTrace], steps: int
+) -> None:
+    """E-SERIES where a pass reports no such metric; W-EVAL-NEVER."""
+    whole = {name: p.whole or p.rest for name, p in passes.items()}
+    check_series(experiment, {n: [m.name for m in t.metrics] for n, t in whole.items() if t})
+    if not experiment.selection.get("steps"):
+        for found in never_run(experiment, steps):
+            evaluator.warn(found)
+
+
+def _traced(
+    tracing: Tracing, steps: int, phases: Phases
+) -> tuple[dict[str, StageTrace], dict[str, PassTrace]]:
+    """All programs; mistakes of unlike programs are told together, each once."""
+    stages: dict[str, StageTrace] = {}
+    passes: dict[str, PassTrace] = {}
+    wrong: list[Diagnostic] = []
+    with phases.phase("trace"):
+        for loader, stage in tracing.training_stages():
+            make = partial(tracing.stage, loader, stage, steps)
+            _collect(wrong, stages, f"{loader}:{stage}", make)
+        known = {p: v for s in stages.values() for p, v in s.traced.parameters.items()}
+        for name, declared in tracing.experiment.passes.items():
+            _collect(wrong, passes, name, partial(tracing.evaluation, declared, known, steps))
+    if wrong:
+        untrained = len(stages) < len(tracing.training_stages())
+        raise Problems([d for d in wrong if not (untrained and d.code == "E-PARAM-PASS")])
+    for trace in stages.values():
+        phases.count("traced nodes", len(trace.traced.graph.nodes))
+    return stages, passes
+
+
+def _collect(
+    wrong: list[Diagnostic], into: dict[str, Any], name: str, make: Callable[[], Any]
+) -> None:
+    try:
+        found = make()
+    except Problem as error:
+        found, new = None, [error.diagnostic]
+    except Problems as error:
+        found, new = None, error.diagnostics
+    else:
+        new = []
+    said = {_place(d) for d in wrong}
+    wrong += [d for d in new if _place(d) not in said]
+    if found is not None:
+        into[name] = found
+
+
+def _place(d: Diagnostic) -> tuple[object, ...]:
+    """What two mistakes that are one have in common: sizes in their messages may differ."""
+    return (d.code, d.span) if d.span is not None else (d.code, d.message)
+
+
+def _evaluation_id(
+    experiment: Experiment,
+    trace: PassTrace,
+    loaders: Mapping[str, Loader],
+    operations: Operations,
+) -> str:
+    traced = trace.whole or trace.rest
+    assert traced is not None
+    declared = experiment.loaders[trace.loader].stages[trace.stage]
+    windows = declared.windows or experiment.loaders[trace.loader].windows
+    reading = (declared.split, declared.order, tuple(windows) if windows else None)
+    data = loaders[trace.loader].fingerprint(trace.stage)
+    return evaluation_id(graph_hash(traced.graph, operations), trace.declared, data, reading)
