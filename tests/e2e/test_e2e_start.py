@@ -61,7 +61,7 @@ def test_a_check_imports_nothing_heavy(checked: set[str]) -> None:
 def test_a_check_imports_neither_the_loop_nor_what_computes(checked: set[str]) -> None:
     ours = {m for m in checked if m.startswith("sexpgpu")}
     of_runtime = {m for m in ours if m.startswith("sexpgpu_core.runtime.")}
-    assert of_runtime == {"sexpgpu_core.runtime.job"}
+    assert of_runtime <= {"sexpgpu_core.runtime.job"}
     of_device = {m for m in ours if m.startswith("sexpgpu_cpu")}
     assert of_device <= {f"sexpgpu_cpu{m}" for m in ("", ".device", ".host", ".operations")}
     assert not [m for m in ours if ".checkpoint" in m or ".ir.ops.reference" in m]
