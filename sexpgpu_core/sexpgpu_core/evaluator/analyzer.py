@@ -23,7 +23,7 @@ from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .mistakes import HABITS, call_mistake, left_out, no_function_form, unsupported
+from .mistakes import HABITS, call_mistake, no_function_form, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
 from .scope import (
@@ -36,6 +36,7 @@ from .scope import (
     Variable,
 )
 from .single_valued import SINGLE_VALUED
+from .unsupported import unsupported as left_out
 from .unused_variables import unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 

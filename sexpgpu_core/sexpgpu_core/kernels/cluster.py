@@ -10,6 +10,7 @@ from .frames import (
     Key,
     Shape,
     agree,
+    along,
     axes_in_result,
     backward,
     base,
@@ -236,7 +237,7 @@ class Clusters(Units):
     def _reduce_in(self, cluster: Cluster, node: Node, frame: Frame, outside: int) -> bool:
         """Along the innermost axes, over outer ones (a fold), or both."""
         shape, axes = node.operands[0].shape, node.get("axes")
-        pieces = runs(intervals([shape[a] for a in axes], [frame[a] for a in axes]))  # type: ignore[arg-type]
+        pieces = runs(along(shape, frame, axes))
         row = not pieces or min(w for n, w in zip(shape, frame) if n > 1) != 1
         inner, fold = cluster.inner, cluster.fold
         rest = list(pieces)
@@ -275,7 +276,7 @@ class Clusters(Units):
     def _inner_of(self, shape: Shape, frame: Frame, axes: Shape, high: int) -> int:
         """How much of a reduced run is done along j: its lowest axes, at least 64 if there are."""
         size = 1
-        for low, top in intervals([shape[a] for a in axes], [frame[a] for a in axes]):  # type: ignore[arg-type]
+        for low, top in along(shape, frame, axes):
             if low != size or top > high or size >= 64:
                 break
             size = top

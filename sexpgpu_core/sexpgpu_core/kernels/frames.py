@@ -101,6 +101,11 @@ def intervals(shape: Shape, frame: Frame) -> list[tuple[int, int]]:
     return sorted((w, w * n) for n, w in zip(shape, frame) if n > 1)
 
 
+def along(shape: Shape, frame: Frame, axes: Shape) -> list[tuple[int, int]]:
+    """`intervals` of some of the axes."""
+    return intervals(tuple(shape[a] for a in axes), tuple(frame[a] for a in axes))
+
+
 def runs(pieces: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Neighbouring intervals joined."""
     found: list[tuple[int, int]] = []
