@@ -216,8 +216,10 @@ class Shaped:
             index = None if walk.index is None else moved[walk.index]
             if inner not in (0, 1) and index is not None:
                 assert walk.table is not None
-                known = (walk.table.node.id, walk.table.result, None) in build.instead
-                raise walk.unfit(1, self.inner.high) if known else Unfit(walk.table)
+                assert walk.value is not None
+                table, axis = walk.table, walk.value.node.get("axis")
+                known = (table.node.id, table.result, axis) in build.instead
+                raise walk.unfit(1, self.inner.high) if known else Unfit(table, axis)
             kind: Literal[0, 1, 2] = 0 if inner == 0 else 1 if inner == 1 else 2
             accesses.append(Access(walk.operand, kind, index))
         stores = tuple(

@@ -18,9 +18,10 @@ LITERALS = (0, 1, -1, 2, 0.5)
 
 class Unfit(Exception):
     """A value that a kernel cannot read as it lies at a frame: it needs a dense copy that is also
-    spread over [low, high) of the linear index. Without a frame it is a table."""
+    spread over [low, high) of the linear index. Instead of a frame a table has the axis that is
+    indexed."""
 
-    def __init__(self, value: Value, frame: Frame | None = None, low: int = 1, high: int = 1):
+    def __init__(self, value: Value, frame: Frame | int, low: int = 1, high: int = 1):
         super().__init__(value)
         self.value = value
         self.frame = frame
@@ -37,8 +38,8 @@ class UnfitStore(Exception):
         self.frame = frame
 
 
-Instead = dict[tuple[int, int, "Frame | None"], tuple[View, Frame]]
-"""Dense copies with their own frames, by value and frame."""
+Instead = dict[tuple[int, int, "Frame | int"], tuple[View, Frame]]
+"""Dense copies with their own frames, by value and frame (a table: its indexed axis)."""
 
 
 class Walk(Record):
@@ -77,6 +78,7 @@ class Walk(Record):
             assert self.frame is not None
             return UnfitStore(self.output, self.frame)
         assert self.value is not None
+        assert self.frame is not None
         return Unfit(self.value, self.frame, low, high)
 
 
@@ -265,11 +267,11 @@ class Build:
     def _indexed(self, node: Node, frame: Frame) -> int:
         """A load whose address has an index that is computed."""
         x, index = node.operands
-        copy = self.instead.get((x.node.id, x.result, None))
+        axis, mine = node.get("axis"), self.owner.get(node.id, node.id)
+        copy = self.instead.get((x.node.id, x.result, axis))
         view = copy[0] if copy is not None else self.place(x)
         if view is None:
-            raise Unfit(x)
-        axis, mine = node.get("axis"), self.owner.get(node.id, node.id)
+            raise Unfit(x, axis)
         below = operand_frame(node, 1, frame)
         assert below is not None
         raw = self.value(index, below)

@@ -15,6 +15,7 @@ from .kernel import KernelCall, NodeCall, View
 from .places import Places
 from .prepare import Prepared, is_compute
 from .reuse import Pattern, Structure
+from .views import MOVES, dense_strides, moved
 
 
 class Copies(Places):
@@ -26,22 +27,27 @@ class Copies(Places):
         self.copies = 0
 
     def built(
-        self, cluster: Cluster, outputs: list[Output], fresh: Key | None = None
+        self,
+        cluster: Cluster,
+        outputs: list[Output],
+        fresh: Key | None = None,
+        copied: Key | None = None,
     ) -> list[KernelCall | NodeCall]:
-        """The cluster's calls, those of an equal one again if there was one."""
+        """The cluster's calls, those of an equal one again if there was one. `copied`: what it
+        is there to copy."""
         structure = Structure(cluster, outputs, self.place, self.prepared.owner, fresh)
         pattern = self.patterns.get(structure.key)
         if pattern is not None:
             return list(structure.calls(pattern, [self.storage(t, "temp") for t in pattern.fresh]))
         first, copies = len(self.storages), self.copies
-        calls = self._built(cluster, outputs, fresh)
+        calls = self._built(cluster, outputs, fresh, copied)
         if self.copies == copies:
             made = tuple([s.type for s in self.storages[first:]])
             self.patterns[structure.key] = structure.pattern(calls, made, first)
         return calls
 
     def _built(
-        self, cluster: Cluster, outputs: list[Output], fresh: Key | None
+        self, cluster: Cluster, outputs: list[Output], fresh: Key | None, copied: Key | None
     ) -> list[KernelCall | NodeCall]:
         """What the cluster cannot read as it lies is copied ahead."""
         ahead: list[KernelCall | NodeCall] = []
@@ -58,7 +64,8 @@ class Copies(Places):
                 if key in instead:
                     raise
                 self.copies += 1
-                calls, view, frame = self._spread(unfit)
+                again = (unfit.value.node.id, unfit.value.result) == copied
+                calls, view, frame = self._beneath(unfit) if again else self._spread(unfit)
                 instead[key] = view, frame
                 ahead += calls
 
@@ -90,11 +97,32 @@ class Copies(Places):
 
     def _spread(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
         """A dense copy of a value in the order of the linear index, with its frame."""
-        value, frame = unfit.value, unfit.frame
-        if frame is not None:
-            value, frame = self._ordered(value, frame, unfit.low, unfit.high)
+        if isinstance(unfit.frame, int):
+            view = self._table(unfit.value.type, unfit.frame)
+            return self.copy_calls(unfit.value, view, unfit.value), view, ()
+        value, frame = self._ordered(unfit.value, unfit.frame, unfit.low, unfit.high)
         view = self.dense(value.type)
-        return self.copy_calls(value, view, unfit.value), view, frame or ()
+        return self.copy_calls(value, view, unfit.value), view, frame
+
+    def _table(self, type: Type, axis: int) -> View:
+        """A place whose indexed axis is the outermost, so that rows go evenly along the others."""
+        shape = (type.shape[axis], *type.shape[:axis], *type.shape[axis + 1 :])
+        first, *rest = dense_strides(shape)
+        strides = (*rest[:axis], first, *rest[axis:])
+        return View(self.dense(type).storage, type.dtype, type.shape, strides)
+
+    def _beneath(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
+        """A move that not even the kernel that copies it can follow: what it moves is stored by
+        a kernel of its own, densely, where every move is a matter of strides. What is asked for
+        lies nearer to the inputs each time, so this ends."""
+        node = unfit.value.node
+        assert node.operation in MOVES, node
+        assert not isinstance(unfit.frame, int), node
+        source = node.operands[0]
+        held = self.dense(source.type)
+        view = moved(node, held)
+        assert view is not None, node
+        return self.copy_calls(source, held, source), view, unfit.frame
 
     def _ordered(self, value: Value, frame: Frame, low: int, high: int) -> tuple[Value, Frame]:
         """The value with its axes from high to low, and broadcast over what of [low, high) it
@@ -131,5 +159,7 @@ class Copies(Places):
         cluster = alone.add(made)
         cluster.id = -1
         computed = fresh is not None and is_compute(fresh.node)
-        key = (fresh.node.id, fresh.result) if fresh is not None and computed else None
-        return self.built(cluster, [Output(Value(made), view)], key)
+        copied = (fresh.node.id, fresh.result) if fresh is not None else None
+        return self.built(
+            cluster, [Output(Value(made), view)], copied if computed else None, copied
+        )
