@@ -203,14 +203,13 @@ class Prepared:
         return found
 
     def _is_empty(self, node: Node) -> bool:
-        """Whether a node has no element, or is what a reduction makes of none."""
-        if 0 not in node.types[0].shape and node.operation not in REDUCTIONS:
+        """Whether a node has no element, or is what a reduction or a product makes of none."""
+        sums = node.operation in REDUCTIONS or node.operation == "matmul"
+        if 0 not in node.types[0].shape and not sums:
             return False
         if op_gives_constant(node):
             return False
-        return all(t.size == 0 for t in node.types) or (
-            node.operation in REDUCTIONS and node.operands[0].type.size == 0
-        )
+        return all(t.size == 0 for t in node.types) or (sums and node.operands[0].type.size == 0)
 
     def _by_runs(self, node: Node) -> tuple[Value, ...] | None:
         """A reduction over axes that are not neighbours: one after another, from the last."""

@@ -37,12 +37,14 @@ def _check_commit(plan: Plan, calls: Sequence[Touch]) -> None:
 
 
 def _check_order(plan: Plan, calls: Sequence[Touch]) -> None:
-    """Temps are written before they are read; a donated value has no reader after its writer."""
+    """Temps are written before they are read, if there is an element to write; a donated value
+    has no reader after its writer."""
     written: set[int] = set()
     for i, (reads, writes) in enumerate(calls):
         for s in reads - writes:
             region = plan.buffers[s].region
-            if region in (Region.TRANSIENT, Region.OUTPUT) and s not in written:
+            made = s in written or plan.buffers[s].type.size == 0
+            if region in (Region.TRANSIENT, Region.OUTPUT) and not made:
                 raise PlanError(f"{plan.name}: call {i} reads buffer {s} before it is written")
             if region is Region.PERSISTENT and s in written and not _averages(plan, writes):
                 name = plan.buffers[s].name
