@@ -221,7 +221,7 @@ class Analyzer(Expander):
 
     def _expanded(self, forms: Cons, scope: Scope) -> Value:
         """The same forms, where the first is no macro call whose expansion binds over the rest."""
-        while True:
+        for _ in range(MOST_EXPANSIONS):
             form = forms.car
             if form.__class__ is not Cons or form.car.__class__ is not Symbol:
                 return forms
@@ -245,6 +245,7 @@ class Analyzer(Expander):
             forms = _spliced(expansion, forms)
             if forms.__class__ is not Cons:
                 return forms
+        raise endless(forms.car)
 
     def _body_macro(self, head: Symbol, form: Cons, forms: Cons) -> Cons:
         try:

@@ -14,6 +14,7 @@ from .machine import current
 from .macro_functions import MacroFunction
 from .mistakes import no_function_named, unbound_variable
 from .scope import LocalMacro, Scope, SymbolMacro, global_scope
+from .spending import endless
 from .values import (
     NIL,
     QUOTE,
@@ -33,6 +34,9 @@ OPERATORS = frozenset(
 )
 """Special operators of the standard; other special forms here are macros there."""
 
+MOST_CODE = 200_000
+"""Most conses of a form that is evaluated."""
+
 
 def _symbol(name: str, value: Value) -> Symbol:
     if value.__class__ is not Symbol:
@@ -44,7 +48,21 @@ def _symbol(name: str, value: Value) -> Symbol:
 @builtin("eval", "(form)", staged=True)
 def eval_(form: Any) -> Value:
     """The values of a form in the null lexical environment."""
+    _refuse_endless(form)
     return current().evaluate_form(form)
+
+
+def _refuse_endless(form: Value) -> None:
+    """E-LIMIT-CELLS for code that contains itself; quoted data may."""
+    todo, count = [form], 0
+    while todo:
+        value = todo.pop()
+        if value.__class__ is not Cons or value.car is QUOTE:
+            continue
+        count += 1
+        if count > MOST_CODE:
+            raise endless("eval")
+        todo += (value.cdr, value.car)
 
 
 def expand_once(form: Value, environment: Value) -> tuple[Value, bool]:

@@ -26,6 +26,9 @@ SPECIAL_FORMS: dict[str, Handler] = {}
 MOST_EXPANSIONS = 1_000
 """Expansions of one form, each into another macro call."""
 
+EXPANSION_STEPS = 30
+"""What one expansion costs: about the time of so many steps."""
+
 
 class Expander:
     """Expands the macro calls of one machine."""
@@ -36,7 +39,7 @@ class Expander:
     def expand(self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope) -> Value:
         """One expansion; what it makes stands where the call stands."""
         m = self.m
-        m.fuel -= 1
+        m.fuel -= EXPANSION_STEPS
         if m.fuel < 0:
             m.add_fuel("macro expansion")
         try:

@@ -238,13 +238,13 @@ def run_deep(machine: Any, work: Callable[[], Result]) -> Result:
         except BaseException as error:
             outcome.append((None, error))
 
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000_000))
     before = threading.stack_size(STACK_BYTES)
     try:
         thread = threading.Thread(target=body, name="evaluator", daemon=True)
         thread.start()
     finally:
         threading.stack_size(before)
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000_000))
     try:
         thread.join()
     except BaseException:

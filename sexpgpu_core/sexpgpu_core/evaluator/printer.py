@@ -31,7 +31,7 @@ from .values import (
     make_list,
 )
 
-PIECES = 20_000_000
+PIECES = 2_000_000
 """Most pieces of text of one printing: a circular list ends there."""
 
 

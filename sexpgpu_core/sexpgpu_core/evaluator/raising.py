@@ -85,8 +85,9 @@ def internal(error: BaseException) -> Problem:
 
 def at_form(error: Problem, form: Value) -> Problem:
     """Give an error found at analysis the place of its form."""
-    span = span_of(form)
-    error.locate(span, chain_of(span))
+    if error.diagnostic.span is None:
+        span = span_of(form)
+        error.locate(span, chain_of(span))
     return error
 
 

@@ -8,7 +8,7 @@ from .machine import current, running
 CELLS_A_STEP = 10
 """Cells or elements walked that cost as much as one step of evaluation."""
 
-WALK_LIMIT = 10_000_000
+WALK_LIMIT = 2_000_000
 """Most cells that one walk visits: a circular structure ends there."""
 
 
