@@ -160,7 +160,7 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
             name=brief(symbol),
         )
     name = repr(symbol)
-    instead = left_out(symbol.name)
+    instead = None if symbol.name in HABITS else left_out(symbol.name)
     if instead is not None:
         return _unsupported(symbol, instead)
     if symbol in variables or (symbol.value is not UNBOUND and not symbol.keyword):
@@ -230,6 +230,9 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
         return problem("E-NAME-UNBOUND", f"no variable is named {name}",
                        hint=f"write {habit[symbol.name]}", name=name, written=name,
                        nearest=habit[symbol.name])  # fmt: skip
+    if symbol.name[:1] in ("[", "{"):
+        return problem("E-NAME-UNBOUND", f"no variable is named {name}: brackets are part of names",
+                       hint="a vector is #(...) or (vector ...), a list (list ...)", name=name)  # fmt: skip
     cell = m.cells.get(symbol)
     if (cell is not None and cell.function is not None) or symbol.name in BUILTINS:
         return problem(
