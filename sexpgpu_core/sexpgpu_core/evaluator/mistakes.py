@@ -231,8 +231,9 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
                        hint=f"write {habit[symbol.name]}", name=name, written=name,
                        nearest=habit[symbol.name])  # fmt: skip
     if symbol.name[:1] in ("[", "{"):
-        return problem("E-NAME-UNBOUND", f"no variable is named {name}: brackets are part of names",
-                       hint="a vector is #(...) or (vector ...), a list (list ...)", name=name)  # fmt: skip
+        message = f"no variable is named {name}: brackets are part of names"
+        hint = "a vector is #(...) or (vector ...), a list (list ...)"
+        return problem("E-NAME-UNBOUND", message, hint=hint, name=name)
     cell = m.cells.get(symbol)
     if (cell is not None and cell.function is not None) or symbol.name in BUILTINS:
         return problem(
