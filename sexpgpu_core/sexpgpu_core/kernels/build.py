@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir import Node, Value
 from ..records import Record
-from .frames import Cluster, Frame, Key, backward, base, intervals, operand_frame
+from .frames import Cluster, Frame, backward, base, intervals, operand_frame
 from .kernel import Expr, Fold, View
 from .prepare import INDEXED, RANDOM, REDUCTIONS, Prepared
 from .views import MOVES, SHIFTING, THROUGH
@@ -40,6 +40,10 @@ class UnfitStore(Exception):
 
 Instead = dict[tuple[int, int, "Frame | int"], tuple[View, Frame]]
 """Dense copies with their own frames, by value and frame (a table: its indexed axis)."""
+
+
+Nodes = frozenset[int]
+"""Ids of nodes whose values are computed even if they have places: nothing is there yet."""
 
 
 class Walk(Record):
@@ -102,15 +106,14 @@ class Build:
         place: Callable[[Value], View | None],
         prepared: Prepared,
         instead: Instead,
-        fresh: Key | None = None,
+        fresh: Nodes = frozenset(),
     ) -> None:
         self.cluster = cluster
         self.instead = instead
-        self.fresh = fresh  # a value to compute, though it has a place
         self.place = place
         self.owner = prepared.owner
         self.results_of = prepared.results_of
-        self.members = {n.id for n in cluster.nodes}
+        self.members = {n.id for n in cluster.nodes} | fresh
         self.points = set(cluster.breaks)
         self.expressions: list[Expr] = []
         self.known: dict[Any, int] = {}
@@ -181,8 +184,7 @@ class Build:
         if copy is not None:
             return self.load(value, copy[0], copy[1])
         source = base(value)
-        new = (source.node.id, source.result) == self.fresh
-        if not new and source.node.id not in self.members:
+        if source.node.id not in self.members:
             view = self.place(value)
             if view is not None:
                 return self.load(value, view, frame)

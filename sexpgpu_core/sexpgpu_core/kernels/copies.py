@@ -7,13 +7,13 @@ from typing import Any
 from ..ir import Value
 from ..ir.types import Type
 from .axes import Shaped
-from .build import Build, Instead, Output, Unfit, UnfitStore
+from .build import Build, Instead, Nodes, Output, Unfit, UnfitStore
 from .cluster import Clusters
 from .folding import fold_calls
-from .frames import Cluster, Frame, Key
+from .frames import Cluster, Frame
 from .kernel import KernelCall, NodeCall, View
 from .places import Places
-from .prepare import Prepared, is_compute
+from .prepare import Prepared
 from .reuse import Pattern, Structure
 from .views import MOVES, dense_strides, moved
 
@@ -30,11 +30,11 @@ class Copies(Places):
         self,
         cluster: Cluster,
         outputs: list[Output],
-        fresh: Key | None = None,
-        copied: Key | None = None,
+        fresh: Nodes = frozenset(),
+        copied: Value | None = None,
     ) -> list[KernelCall | NodeCall]:
-        """The cluster's calls, those of an equal one again if there was one. `copied`: what it
-        is there to copy."""
+        """The cluster's calls, those of an equal one again if there was one. `fresh`: what those
+        who wait for it make later; `copied`: what it is there to copy."""
         structure = Structure(cluster, outputs, self.place, self.prepared.owner, fresh)
         pattern = self.patterns.get(structure.key)
         if pattern is not None:
@@ -47,7 +47,7 @@ class Copies(Places):
         return calls
 
     def _built(
-        self, cluster: Cluster, outputs: list[Output], fresh: Key | None, copied: Key | None
+        self, cluster: Cluster, outputs: list[Output], fresh: Nodes, copied: Value | None
     ) -> list[KernelCall | NodeCall]:
         """What the cluster cannot read as it lies is copied ahead."""
         ahead: list[KernelCall | NodeCall] = []
@@ -64,13 +64,13 @@ class Copies(Places):
                 if key in instead:
                     raise
                 self.copies += 1
-                again = (unfit.value.node.id, unfit.value.result) == copied
-                calls, view, frame = self._beneath(unfit) if again else self._spread(unfit)
+                around = self._beneath if unfit.value == copied else self._spread
+                calls, view, frame = around(unfit, fresh.union([n.id for n in cluster.nodes]))
                 instead[key] = view, frame
                 ahead += calls
 
     def _attempt(
-        self, cluster: Cluster, outputs: list[Output], instead: Instead, fresh: Key | None
+        self, cluster: Cluster, outputs: list[Output], instead: Instead, fresh: Nodes
     ) -> list[KernelCall | NodeCall]:
         build = Build(cluster, self.place, self.prepared, instead, fresh)
         folds, plain = (
@@ -95,14 +95,16 @@ class Copies(Places):
         target, output.view = output.view, view
         return self.copy_calls(source, target)
 
-    def _spread(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
+    def _spread(
+        self, unfit: Unfit, fresh: Nodes
+    ) -> tuple[list[KernelCall | NodeCall], View, Frame]:
         """A dense copy of a value in the order of the linear index, with its frame."""
         if isinstance(unfit.frame, int):
             view = self._table(unfit.value.type, unfit.frame)
-            return self.copy_calls(unfit.value, view, unfit.value), view, ()
+            return self.copy_calls(unfit.value, view, fresh, unfit.value), view, ()
         value, frame = self._ordered(unfit.value, unfit.frame, unfit.low, unfit.high)
         view = self.dense(value.type)
-        return self.copy_calls(value, view, unfit.value), view, frame
+        return self.copy_calls(value, view, fresh, unfit.value), view, frame
 
     def _table(self, type: Type, axis: int) -> View:
         """A place whose indexed axis is the outermost, so that rows go evenly along the others."""
@@ -111,7 +113,9 @@ class Copies(Places):
         strides = (*rest[:axis], first, *rest[axis:])
         return View(self.dense(type).storage, type.dtype, type.shape, strides)
 
-    def _beneath(self, unfit: Unfit) -> tuple[list[KernelCall | NodeCall], View, Frame]:
+    def _beneath(
+        self, unfit: Unfit, fresh: Nodes
+    ) -> tuple[list[KernelCall | NodeCall], View, Frame]:
         """A move that not even the kernel that copies it can follow: what it moves is stored by
         a kernel of its own, densely, where every move is a matter of strides. What is asked for
         lies nearer to the inputs each time, so this ends."""
@@ -122,7 +126,7 @@ class Copies(Places):
         held = self.dense(source.type)
         view = moved(node, held)
         assert view is not None, node
-        return self.copy_calls(source, held, source), view, unfit.frame
+        return self.copy_calls(source, held, fresh, source), view, unfit.frame
 
     def _ordered(self, value: Value, frame: Frame, low: int, high: int) -> tuple[Value, Frame]:
         """The value with its axes from high to low, and broadcast over what of [low, high) it
@@ -151,15 +155,15 @@ class Copies(Places):
         return Value(self.prepared.node(operation, (value,), (Type(value.dtype, to),), **given))
 
     def copy_calls(
-        self, value: Value, view: View, fresh: Value | None = None
+        self,
+        value: Value,
+        view: View,
+        fresh: Nodes = frozenset(),
+        copied: Value | None = None,
     ) -> list[KernelCall | NodeCall]:
-        """A kernel of its own that writes a value to a place; `fresh` is computed, not read."""
+        """A kernel of its own that writes a value to a place."""
         made = self.prepared.node("copy", (value,), (value.type,))
         alone = Clusters()
         cluster = alone.add(made)
         cluster.id = -1
-        computed = fresh is not None and is_compute(fresh.node)
-        copied = (fresh.node.id, fresh.result) if fresh is not None else None
-        return self.built(
-            cluster, [Output(Value(made), view)], copied if computed else None, copied
-        )
+        return self.built(cluster, [Output(Value(made), view)], fresh, copied)

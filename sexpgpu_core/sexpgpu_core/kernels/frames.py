@@ -147,6 +147,8 @@ def operand_frame(node: Node, k: int, frame: Frame) -> Frame | None:
         if shape == node.types[0].shape:
             return frame
         lead = len(frame) - len(shape)
+        if lead < 0:
+            return (0,) * len(shape)  # a reduction of one element
         return tuple([0 if n == 1 else w for n, w in zip(shape, frame[lead:])])
     axes = axes_in_result(node, k)
     if axes is None:

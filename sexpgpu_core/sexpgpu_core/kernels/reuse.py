@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..ir import Node, Value
 from ..ir.types import Type
-from .build import Output
+from .build import Nodes, Output
 from .frames import Cluster, Key, base
 from .kernel import KernelCall, NodeCall, View
 from .prepare import INDEXED, LEAVES, REDUCTIONS
@@ -36,13 +36,12 @@ class Structure:
         outputs: list[Output],
         place: Place,
         owner: dict[int, int],
-        fresh: Key | None,
+        fresh: Nodes,
     ) -> None:
         self.cluster = cluster
         self.place = place
         self.owner = owner
-        self.fresh = fresh
-        self.members = {n.id for n in cluster.nodes}
+        self.members = {n.id for n in cluster.nodes} | fresh
         self.storages: dict[int, int] = {}
         self.nodes: set[int] = set()
         self._entries: list[Any] = []
@@ -75,7 +74,7 @@ class Structure:
         if op in LEAVES:
             return op, _attributes(node), node.types
         source = base(value) if op in MOVES else value
-        if source.node.id not in self.members and (source.node.id, source.result) != self.fresh:
+        if source.node.id not in self.members:
             view = self.place(value)
             if view is not None:
                 return self._view(view)

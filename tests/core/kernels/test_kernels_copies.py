@@ -190,3 +190,30 @@ def test_one_index_into_the_last_axis_reads_a_turned_table(
     rng = np.random.default_rng(0)
     given = {"x": rng.standard_normal(shape).astype("f4")}
     agree(b.graph, {**given, "i": rng.integers(0, 3, index).astype("i4")})
+
+
+def test_a_fold_that_is_spread_over_a_row_is_read_where_it_was_stored() -> None:
+    b = Builder(OPERATIONS)
+    x, y = (b.input(n, "batch", "f32", (3, 3)) for n in "xy")
+    low = b("tanh", b("reduce-min", x, axes=(0,), keep=False))
+    b.graph.results["a"] = b("multiply", b("subtract", y, low), b.constant(0.5, "f32"))
+    b.graph.results["s"] = b("reduce-sum", b("square", y), axes=(0, 1), keep=False)
+    corner = b("slice", y, starts=(2, 0), stops=(3, 1), steps=(1, 1))
+    b.graph.results["c"] = b("minimum", corner, low)
+    rng = np.random.default_rng(0)
+    made = agree(b.graph, {n: rng.standard_normal((3, 3)).astype("f4") for n in "xy"})
+    assert sum(_folds(c, "min") for c in made.calls) == 1
+
+
+def _folds(call: Any, kind: str) -> bool:
+    return any(s.fold == kind for s in call.kernel.stores)
+
+
+def test_a_reduction_of_one_element_takes_a_turned_operand_of_more_axes() -> None:
+    b = Builder(OPERATIONS)
+    x = b.input("x", "batch", "f32", (1, 1))
+    y = b("permute", b("tanh", x), axes=(1, 0))
+    b.graph.results["y"] = y
+    b.graph.results["s"] = b("exp", b("reduce-sum", y, axes=(1,), keep=False))
+    b.graph.results["z"] = b("add", y, x)
+    agree(b.graph, {"x": np.full((1, 1), 0.3, np.float32)})
