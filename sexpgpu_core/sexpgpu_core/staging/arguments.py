@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..diagnostics import nearest, problem
-from ..evaluator.values import NIL, Cons, Staged, String, Symbol, Value, list_items
+from ..evaluator.builtins.listing import proper
+from ..evaluator.values import NIL, Cons, Staged, String, Symbol, Value
 from ..ir.types import DTYPES
 from .faults import describe
 from .promote import integer
@@ -19,7 +20,7 @@ def integers(name: str, what: str, value: Value) -> Shape:
     if value.__class__ is int:
         return (value,)
     if value is NIL or value.__class__ is Cons:
-        return tuple(integer(name, what, v) for v in list_items(value))
+        return tuple(integer(name, what, v) for v in proper(name, value))
     if isinstance(value, Staged):
         raise value.refuse(f"the {what} of {name}")
     raise problem(

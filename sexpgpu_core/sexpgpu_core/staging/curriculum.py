@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..diagnostics import nearest, problem
+from ..evaluator.builtins.listing import proper
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import NIL, Cons, Function, Symbol, Value, first_value, list_items
+from ..evaluator.values import NIL, Cons, Function, Symbol, Value, first_value
 from ..experiment.declarations import Experiment
 from .context import Context
 from .faults import describe
@@ -35,7 +36,7 @@ def default_stage(experiment: Experiment) -> tuple[str, str]:
 
 def stage_of(experiment: Experiment, value: Value, function: Function) -> tuple[str, str]:
     """`:train` or `(text :train)`; E-CURRICULUM."""
-    names: list[Value] = list_items(value) if value.__class__ is Cons else [value]
+    names: list[Value] = proper("curriculum", value) if value.__class__ is Cons else [value]
     words = [n.name.lower() for n in names if n.__class__ is Symbol]
     loaders = experiment.loaders
     if len(words) == 1:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
-from ...evaluator.values import NIL, Cons, Symbol, Value, list_items
+from ...evaluator.builtins.listing import proper
+from ...evaluator.values import NIL, Cons, Symbol, Value
 from ...ir.graph import Value as Node
 from ...ir.ops.convolution import same_padding
 from ..arguments import flag, integers
@@ -47,7 +48,7 @@ def _padding(
         return ((value, value),) * len(kernel)
     if value.__class__ is Cons and value.car.__class__ is int:
         return tuple((n, n) for n in _each(name, "padding", value, len(kernel)))
-    return tuple(tuple(integers(name, "padding", p)) for p in list_items(value))
+    return tuple(tuple(integers(name, "padding", p)) for p in proper(name, value))
 
 
 def _spatial(name: str, x: Node, w: Node, given: Value) -> int:

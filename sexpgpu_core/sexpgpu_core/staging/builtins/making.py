@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
-from ...evaluator.values import NIL, Array, Cons, Value, keyword, list_items
+from ...evaluator.builtins.listing import proper
+from ...evaluator.values import NIL, Array, Cons, Value, keyword
 from ...ir.graph import Value as Node
 from ...ir.types import FLOATS, Type
 from ..arguments import dtype as dtype_of
@@ -51,7 +52,7 @@ def _flatten(datum: Value) -> tuple[tuple[int, ...], list[Value]]:
         return datum.dims, list(datum.data)
     if datum.__class__ is not Cons:
         return (), [datum]
-    parts = [_flatten(item) for item in list_items(datum)]
+    parts = [_flatten(item) for item in proper("tensor", datum)]
     inner = parts[0][0]
     if any(shape != inner for shape, _ in parts):
         raise problem(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ...diagnostics import problem
-from ...evaluator.values import NIL, Cons, MultipleValues, T, Value, list_items
+from ...evaluator.builtins.listing import proper
+from ...evaluator.values import NIL, Cons, MultipleValues, T, Value
 from ...ir.graph import Value as Node
 from ..arguments import axis as axis_of
 from ..arguments import choice, flag, integers
@@ -30,7 +31,7 @@ def cut(t: Tracer, node: Node, axis: int, start: int, stop: int, step: int = 1) 
 
 def _operands(name: str, x: Value, rest: tuple[Value, ...]) -> tuple[Tracer, list[Node]]:
     if not rest and (x.__class__ is Cons):
-        x, *others = list_items(x)
+        x, *others = proper(name, x)
         rest = tuple(others)
     return operands(name, (x, *rest))
 
@@ -121,7 +122,7 @@ def slice_(
 def _pick(name: str, value: Value, i: int, count: int) -> Value:
     if value.__class__ is not Cons:
         return value
-    items = list_items(value)
+    items = proper(name, value)
     if len(items) != count:
         raise problem("E-SHAPE-ARGUMENT", f"{name}: {len(items)} bounds for {count} axes")
     return items[i]
@@ -204,7 +205,7 @@ def pad(x: Value, widths: Value, *, mode: Value = None, value: Value = 0) -> Ten
     A. (pad x '((1 1) (0 0)))"""
     t = tracer("pad")
     node = node_of("pad", x, t)
-    pairs = [integers("pad", "widths", w) for w in list_items(widths)]
+    pairs = [integers("pad", "widths", w) for w in proper("pad", widths)]
     lead = len(node.shape) - len(pairs)
     if lead < 0 or any(len(p) != 2 or min(p) < 0 for p in pairs):
         raise problem("E-SHAPE-ARGUMENT", f"pad of {describe(x)}: a pair for each of the last axes")

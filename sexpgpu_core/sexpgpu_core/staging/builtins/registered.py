@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...diagnostics import nearest, problem
+from ...evaluator.builtins.listing import proper
 from ...evaluator.values import (
     NIL,
     Cons,
@@ -18,7 +19,6 @@ from ...evaluator.values import (
     Symbol,
     T,
     Value,
-    list_items,
 )
 from ..faults import describe
 from ..host import tracer
@@ -77,5 +77,5 @@ def _attribute(name: str, value: Value) -> Any:
     if isinstance(value, Symbol):
         return value.name.lower()
     if value.__class__ is Cons:
-        return tuple(_attribute(name, v) for v in list_items(value))
+        return tuple(_attribute(name, v) for v in proper(name, value))
     raise problem("E-TYPE", f"{name}: {describe(value)} is no attribute")

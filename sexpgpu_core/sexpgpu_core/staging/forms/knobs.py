@@ -6,6 +6,8 @@ from typing import Any
 
 from ...diagnostics import problem
 from ...evaluator import machine
+from ...evaluator.builtins.listing import proper
+from ...evaluator.declarations import items_of
 from ...evaluator.definitions import BUILTINS, builtin, core_symbol, native_macro
 from ...evaluator.values import (
     NIL,
@@ -15,7 +17,6 @@ from ...evaluator.values import (
     Symbol,
     T,
     Value,
-    list_items,
     make_list,
 )  # fmt: skip
 from ...experiment.declarations import Knob, Sweep, Variant
@@ -188,7 +189,7 @@ def knob_datum(name: str, text: str, specifier: Value) -> Value:
 def _admits_string(specifier: Value) -> bool:
     """string, or a type such as (or null string)."""
     if specifier.__class__ is Cons:
-        return any(_admits_string(s) for s in list_items(specifier.cdr))
+        return any(_admits_string(s) for s in items_of(specifier.cdr, specifier))
     return specifier.__class__ is Symbol and specifier.name in ("STRING", "SIMPLE-STRING")
 
 
@@ -351,7 +352,7 @@ def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> 
     options = {key: _filled(value) for key, value in read.items()}
     for key in ("grid", "zip"):
         for knob, values in options.get(key, ()):
-            if len(values if isinstance(values, tuple) else list_items(values)) == 0:
+            if len(values if isinstance(values, tuple) else proper("defsweep", values)) == 0:
                 raise problem("E-SWEEP-SHAPE", f"sweep {name}: {knob} has no values").locate(d.span)
     collector.sweeps[name] = Sweep(name, doc, options, d.span)
     return T

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...diagnostics import problem
 from ...evaluator import machine
+from ...evaluator.builtins.listing import proper
 from ...evaluator.definitions import native_macro
-from ...evaluator.values import NIL, Cons, String, Symbol, T, Value, list_items
+from ...evaluator.values import NIL, Cons, String, Symbol, T, Value
 from ..arguments import choice
 from ..faults import describe
 from ..host import host, tracer
@@ -68,7 +69,9 @@ def _by_index(row: Reported, by: Value, names: Value) -> None:
     if names.__class__ is int:
         labels = [str(i) for i in range(names)]
     elif names.__class__ is Cons:
-        labels = [n.text() if isinstance(n, String) else describe(n) for n in list_items(names)]
+        labels = [
+            n.text() if isinstance(n, String) else describe(n) for n in proper("metric", names)
+        ]
     else:
         raise problem("E-METRIC", ":by wants :names, a count or a list of names")
     index = node_of("metric", by, t)

@@ -6,6 +6,8 @@ from typing import Any
 
 from ...diagnostics import nearest, problem
 from ...evaluator import machine
+from ...evaluator.builtins.listing import proper
+from ...evaluator.declarations import items_of
 from ...evaluator.definitions import builtin, core_symbol, native_macro
 from ...evaluator.values import (
     NIL,
@@ -88,7 +90,8 @@ def defoptimizer(form: Cons, environment: Value) -> Value:
     body = Cons(
         core_symbol("LAMBDA"),
         Cons(
-            make_list([n.car for n in names]), make_list([*states, *list_items(update.car.cdr.cdr)])
+            make_list([n.car for n in names]),
+            make_list([*states, *items_of(update.car.cdr.cdr, update.car)]),
         ),
     )
     hyper = [Cons(core_symbol("LIST"), make_list(_hyper(d, parts[1])))]
@@ -314,7 +317,7 @@ def _flat(values: tuple[Value, ...]) -> list[GroupValue]:
         if isinstance(value, GroupValue):
             found.append(value)
         elif value.__class__ is Cons or value is NIL:
-            found += _flat(tuple(list_items(value)))
+            found += _flat(tuple(proper("groups", value)))
         else:
             raise problem(
                 "E-CONTRACT",
