@@ -21,7 +21,37 @@ GENERIC: dict[str, Function] = {}
 """Functions on staged operands by lower-case name: the tensor builtins and the standard's names."""
 
 
-class Tensor(Staged):
+class Typed(Staged):
+    """What has a dtype and a shape while a function is traced."""
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> Type:
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    def generic(self, name: str, arguments: tuple[Value, ...]) -> Value:
+        return call_generic(name, arguments)
+
+    def refuse(self, place: str) -> Exception:
+        return _refused("a tensor", place, _tensor_hint(place))
+
+    def describe(self) -> str:
+        return f"#<tensor {self.type}>"
+
+    def type_name(self) -> str:
+        return "tensor"
+
+
+class Tensor(Typed):
     """A node's result in the graph of one tracer. dtype and shape are known, contents are not."""
 
     __slots__ = ("tracer", "value")
@@ -34,55 +64,19 @@ class Tensor(Staged):
     def type(self) -> Type:
         return self.value.node.types[self.value.result]
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape
 
-    @property
-    def dtype(self) -> str:
-        return self.type.dtype
-
-    def generic(self, name: str, arguments: tuple[Value, ...]) -> Value:
-        return call_generic(name, arguments)
-
-    def refuse(self, place: str) -> Exception:
-        return _refused("a tensor", place, _tensor_hint(place))
-
-    def describe(self) -> str:
-        return f"#<tensor {self.type}>"
-
-    def type_name(self) -> str:
-        return "tensor"
-
-
-class Handle(Staged):
+class Handle(Typed):
     """`(tensor ...)`: constant data that becomes a node in each graph that uses it."""
 
-    __slots__ = ("type", "values")
+    __slots__ = ("_type", "values")
 
     def __init__(self, type: Type, values: tuple[Any, ...]) -> None:
-        self.type = type
+        self._type = type
         self.values = values
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape
-
-    @property
-    def dtype(self) -> str:
-        return self.type.dtype
-
-    def generic(self, name: str, arguments: tuple[Value, ...]) -> Value:
-        return call_generic(name, arguments)
-
-    def refuse(self, place: str) -> Exception:
-        return _refused("a tensor", place, _tensor_hint(place))
-
-    def describe(self) -> str:
-        return f"#<tensor {self.type}>"
-
-    def type_name(self) -> str:
-        return "tensor"
+    def type(self) -> Type:
+        return self._type
 
 
 class StepScalar(Staged):
