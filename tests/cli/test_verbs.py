@@ -145,6 +145,10 @@ def test_new_of_an_unknown_template_names_the_nearest(program: Program) -> None:
     assert "did you mean chars?" in program("new", "c.lisp", "--from", "cahrs").err
 
 
+def test_a_new_file_is_one_of_lisp(program: Program) -> None:
+    assert program("new", "net").out.startswith("net.lisp\n")
+
+
 def test_the_templates_are_the_examples(program: Program) -> None:
     document = program("new", "--list", "--json").document
     listed = {t["name"] for t in document["templates"]}

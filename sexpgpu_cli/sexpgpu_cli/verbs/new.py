@@ -22,7 +22,7 @@ from ..invocation import Invocation
 )
 @click.option("--list", "listed", is_flag=True, help="List the templates.")
 def new(invocation: Invocation, file: str | None, origin: str, listed: bool) -> Answer:
-    """Start NEW.lisp from a template or from another file."""
+    """Start NEW.lisp from a template or from another file. A name without a suffix gets .lisp."""
     if listed:
         return templates(invocation.registry)
     if file is None:
@@ -30,6 +30,7 @@ def new(invocation: Invocation, file: str | None, origin: str, listed: bool) -> 
             "E-USAGE-MISSING", "new needs NEW.lisp", hint="sexpgpu new x.lisp --from chars"
         )
     text = source(invocation.registry, origin)
+    file = file if Path(file).suffix else f"{file}.lisp"
     target = Path(file)
     try:
         with target.open("x", encoding="utf-8", newline="\n") as made:
