@@ -14,7 +14,7 @@ from sexpgpu_cli import main
 from sexpgpu_core.diagnostics import Diagnostic, catalogue, lookup
 from sexpgpu_core.diagnostics.example import FRAMES, Example, examples
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 ALL = examples()
 CHECKED = [e for e in ALL.values() if e.frame in ("alone", "file", "body")]
 TYPED = [e for e in ALL.values() if e.frame == "shell"]
