@@ -146,7 +146,8 @@ def test_new_of_an_unknown_template_names_the_nearest(program: Program) -> None:
 
 
 def test_a_new_file_is_one_of_lisp(program: Program) -> None:
-    assert program("new", "net").out.startswith("net.lisp\n")
+    Path("a.lisp").write_text(";; mine\n")
+    assert program("new", "net", "--from", "a.lisp").out.startswith("net.lisp\n")
 
 
 def test_the_templates_are_the_examples(program: Program) -> None:
