@@ -151,7 +151,7 @@ def wheels(session: nox.Session) -> None:
         )
 
 
-@nox.session
+@nox.session(reuse_venv=False)  # an installed wheel of the same version would stay
 @nox.parametrize("member", MEMBERS)
 def alone(session: nox.Session, member: str) -> None:
     """A distribution from its wheel, with only what it declares: import it, run its own tests."""
