@@ -215,3 +215,10 @@ def validator(name: str) -> Any:
 def validate(document: Mapping[str, Any], name: str | None = None) -> None:
     """Hold a document to the closed schema of its kind."""
     validator(name or document["document"]).validate(document)
+
+
+def held(done: Done, code: int) -> None:
+    """No traceback, and the exit said."""
+    assert "Traceback" not in done.out + done.err
+    assert "E-INTERNAL" not in done.out + done.err
+    assert done.exit == code, done.out + done.err
