@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..graph import Node, Value
-from ..operation import Attributes, Cost, Fusion, Precision
+from ..operation import Attributes, Cost
 from ..types import broadcast
 from .activation import plus, times
-from .op import Cotangents, Expand, Gradient, Infer, Op, Types
+from .op import Cotangents, Op, Types, composite
 from .shapes import (
     argument,
     check_axes,
@@ -113,44 +113,35 @@ def _group_axes(
     return ((0, 0, 0, "same"),)
 
 
-def _row(name: str, infer: Infer, doc: str, gradient: Gradient | None, expand: Expand) -> Op:
-    return Op(
-        name,
-        "",
-        Fusion.REDUCE,
-        Precision.FULL,
-        infer,
-        doc + " Gradient: yes.",
-        gradient,
-        expand=expand,
-        cost=_cost,
-        depends=_group_axes if name == "group-norm" else other_axes,
-    )
-
-
 ROWS = [
-    _row(
+    composite(
         "layer-norm",
         _infer,
         "(x - mean) / sqrt(variance + eps) weight + bias. Operands x [weight [bias]] (broadcast "
         "to x). Attributes axes, eps (Ba, Kiros, Hinton, 2016).",
         _gradient,
         _expand,
+        _cost,
+        other_axes,
     ),
-    _row(
+    composite(
         "rms-norm",
         _infer,
         "x / sqrt(mean(x x) + eps) weight. Operands x [weight]. Attributes axes, eps (Zhang, "
         "Sennrich, 2019).",
         _gradient,
         _expand,
+        _cost,
+        other_axes,
     ),
-    _row(
+    composite(
         "group-norm",
         _infer_group,
         "Layer norm over places and channels of a group, an example at a time; channels last. "
         "Operands x [weight [bias]] (channels). Attributes groups, eps (Wu, He, 2018).",
         None,
         _expand_group,
+        _cost,
+        _group_axes,
     ),
 ]

@@ -162,3 +162,17 @@ def table(*groups: list[Op]) -> dict[str, Op]:
             op.doc += f"\n\nExample: {EXAMPLES[op.name]}"
             found[op.name] = op
     return found
+
+
+def composite(
+    name: str,
+    infer: Infer,
+    doc: str,
+    gradient: Gradient | None,
+    expand: Expand,
+    cost: Callable[[Types, Types, Attributes], Cost],
+    depends: Callable[[Types, Types, Attributes], tuple[tuple[int, int, int, str], ...]],
+) -> Op:
+    """An operation over inner axes that is differentiated and expands: softmax, layer norm."""
+    doc += " Gradient: yes."
+    return Op(name, "", Fusion.REDUCE, Precision.FULL, infer, doc, gradient, expand, cost, depends)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..graph import Node, Value
-from ..operation import Attributes, Cost, Fusion, Precision
+from ..operation import Attributes, Cost
 from ..rounding import float_highest
 from ..types import Type, broadcast
 from .activation import times
-from .op import Cotangents, Expand, Gradient, Infer, Op, Types
+from .op import Cotangents, Op, Types, composite
 from .reduce import reduced_shape, spread
 from .shapes import argument, check_axes, check_axis, check_count, want_bool, want_float
 
@@ -138,42 +138,33 @@ def _cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
     return Cost(5 * operands[0].size, sum(t.bytes for t in operands), results[0].bytes)
 
 
-def _row(name: str, infer: Infer, doc: str, gradient: Gradient, expand: Expand) -> Op:
-    return Op(
-        name,
-        "",
-        Fusion.REDUCE,
-        Precision.FULL,
-        infer,
-        doc + " Gradient: yes.",
-        gradient,
-        expand=expand,
-        cost=_cost,
-        depends=_kept if name == "logsumexp" else other_axes,
-    )
-
-
 ROWS = [
-    _row(
+    composite(
         "softmax",
         _infer_softmax,
         "exp(scale x) over its sum along attribute axis. Operands x [mask]: bool, broadcasts to x, "
         "true takes part, a row without any is 0. Attribute scale (1).",
         _softmax_back,
         _expand_softmax,
+        _cost,
+        other_axes,
     ),
-    _row(
+    composite(
         "log-softmax",
         _infer_plain,
         "The logarithm of softmax along attribute axis. Attribute scale (1).",
         _log_softmax_back,
         _expand_log_softmax,
+        _cost,
+        other_axes,
     ),
-    _row(
+    composite(
         "logsumexp",
         _infer_logsumexp,
         "log(sum(exp(x))) along attributes axes, keep.",
         _logsumexp_back,
         _expand_logsumexp,
+        _cost,
+        _kept,
     ),
 ]
