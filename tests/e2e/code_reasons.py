@@ -23,15 +23,14 @@ SHOWN_BY = {
     "E-RUN-TARGET": CORE + "runtime/test_run_loop.py"
     "::test_a_stopping_target_that_is_missed_is_exit_5",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
-    "E-RUN-WRITE": E2E + "mistakes.py::test_a_folder_that_cannot_be_written_is_told",
+    "E-RUN-WRITE": E2E + "storage.py::test_a_folder_that_cannot_be_written_is_told",
     "E-RUN-INDEX": E2E + "documents.py::test_an_index_out_of_range_halts_and_says_where",
     "W-RUN-EXISTS": E2E + "verbs.py::test_the_same_again_is_another_folder_and_says_so",
     "W-GUARD-SKIP": E2E + "documents.py::test_skipped_updates_are_counted_and_the_run_goes_on",
-    "E-CHECKPOINT-NONE": E2E + "mistakes.py::test_resuming_what_never_ran_is_told",
-    "E-CHECKPOINT-CORRUPT": E2E + "mistakes.py::test_a_flipped_byte_of_a_checkpoint_is_found",
-    "E-CHECKPOINT-DISK": E2E + "mistakes.py"
-    "::test_a_full_disk_at_the_first_checkpoint_fails_the_run",
-    "E-RESUME-CHANGED": E2E + "mistakes.py::test_a_checkpoint_of_a_changed_file_is_refused",
+    "E-CHECKPOINT-NONE": E2E + "storage.py::test_resuming_what_never_ran_is_told",
+    "E-CHECKPOINT-CORRUPT": E2E + "storage.py::test_a_flipped_byte_of_a_checkpoint_is_found",
+    "E-CHECKPOINT-DISK": E2E + "storage.py::test_a_full_disk_at_the_first_checkpoint_fails_the_run",
+    "E-RESUME-CHANGED": E2E + "storage.py::test_a_checkpoint_of_a_changed_file_is_refused",
     "E-STORE-DENIED": CORE + "checkpoint/test_checkpoint_store.py"
     "::test_a_store_that_refuses_says_so",
     "E-STORE-LOST": CORE + "checkpoint/test_checkpoint_store.py::test_a_store_that_refuses_says_so",
