@@ -7,8 +7,6 @@ from typing import Any
 
 from sexpgpu_core.diagnostics import problem
 
-from .host import host
-
 
 @functools.cache
 def machine() -> Any:
@@ -70,10 +68,3 @@ def assembly(text: str, *, optimize: bool = False) -> str:
     if optimize:
         _optimize(llvm, module, target)
     return str(target.emit_assembly(module))
-
-
-def host_name() -> str:
-    """LLVM's name of this processor."""
-    import llvmlite.binding as llvm
-
-    return f"{llvm.get_host_cpu_name()} {host().width}"

@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .. import __version__
 from ..experiment.declarations import Experiment, PassDeclaration
 from ..ir import Operations
 from ..ir.hash import graph_hash
@@ -87,8 +86,3 @@ def evaluation_id(graph: str, declared: PassDeclaration, data: str, reading: Ite
     """Twelve hex digits of a pass: its graph, data, cadence and weights."""
     cadence = (declared.every, declared.at, declared.batches, repr(declared.weights))
     return digest(graph, data, tuple(reading), cadence)[:12]
-
-
-def compiler_version() -> str:
-    """Part of every cache key: what the same graph compiles to may change with it."""
-    return f"{__version__}/{IR_VERSION}"

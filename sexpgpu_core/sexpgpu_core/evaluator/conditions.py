@@ -8,7 +8,7 @@ from ..diagnostics import Problem
 from .definitions import CORE_SYMBOLS, core_symbol
 from .printer import COMPOUNDS, Parts, Settings
 from .type_specifiers import CLASSES, NAMERS, Class
-from .values import NIL, Cons, String, Symbol, Value, keyword, make_list
+from .values import NIL, Cons, Symbol, Value, keyword
 
 
 class Slot:
@@ -115,11 +115,6 @@ def make_simple(kind: str, control: Value, arguments: Value) -> Condition:
     """A condition made of a format control and its arguments."""
     slots = {core_symbol("FORMAT-CONTROL"): control, core_symbol("FORMAT-ARGUMENTS"): arguments}
     return Condition(standard_type(kind), slots)
-
-
-def text_condition(kind: str, text: str) -> Condition:
-    """A condition whose report is a text."""
-    return make_simple(kind, String("~a"), make_list([String(text)]))
 
 
 def report_text(condition: Condition) -> str:

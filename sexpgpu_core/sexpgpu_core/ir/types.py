@@ -57,10 +57,6 @@ def is_float(dtype: str) -> bool:
     return dtype in FLOATS
 
 
-def is_integer(dtype: str) -> bool:
-    return dtype in INTEGERS
-
-
 def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
     """NumPy's rule over leading axes and axes of size 1; None where sizes differ."""
     if a == b:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..definitions import builtin
-from ..faults import check_cells, wrong_type
+from ..faults import check_cells
 from ..sequence_parts import (
     alike,
     get_element,
@@ -17,7 +17,7 @@ from ..sequence_parts import (
     write_back,
 )
 from ..values import NIL, Cons, Value, Vector
-from .bounds import bounds, index, natural
+from .bounds import bounds, natural
 
 
 @builtin("length", "(sequence)")
@@ -147,15 +147,3 @@ def replace(
     count = min(last - first, finish - begin)
     write_back("replace", sequence1, source[begin : begin + count], first)
     return sequence1
-
-
-def checked_index(name: str, sequence: Any, at: Any) -> int:
-    """An index of a sequence."""
-    return index(name, at, length_of(name, sequence))
-
-
-def need_sequence(name: str, value: Any) -> Value:
-    """The value, which must be a sequence."""
-    if value is not NIL and value.__class__ is not Cons and not isinstance(value, Vector):
-        raise wrong_type(name, value, "a sequence")
-    return value

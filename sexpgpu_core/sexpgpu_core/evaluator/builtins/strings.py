@@ -10,7 +10,7 @@ from ..equality import active
 from ..faults import check_cells, wrong_type
 from ..sequence_parts import items_of
 from ..symbol_text import capitalize
-from ..values import NIL, Character, String, Symbol, T, Value, character
+from ..values import NIL, String, T, Value, character
 from .bounds import bounds, index, natural
 from .characters import char_of, downcase, fold_case, text_of, upcase
 from .defining import define, predicate
@@ -195,8 +195,3 @@ for _exact, _folded, _holds, _doc in _ORDERS:
     _what = "Whether" if _exact == "string=" else "The index where they part if"
     define(_exact, _TWO, f"{_what} {_doc}.", _comparison(_exact, _holds, False))
     define(_folded, _TWO, f"{_what} {_doc}, case aside.", _comparison(_folded, _holds, True))
-
-
-def is_string_designator(x: Any) -> bool:
-    """Whether it is a string, symbol or character."""
-    return isinstance(x, (String, Symbol, Character))
