@@ -8,6 +8,7 @@ are added in order. So its bits depend on k alone: not on the grid, the rows tak
 
 from __future__ import annotations
 
+from .gemm_asm import assembled, micro_loop
 from .gemm_pack import (
     load_slots,
     mask,
@@ -24,11 +25,12 @@ from .gemm_shape import KC, LEFT_ROWS, Shape
 def gemm_text(name: str, shape: Shape) -> str:
     """A module of three functions (ptr block, i64 begin, i64 end): NAME over cells of C = A B,
     NAME_pack over panels of B, NAME_packed over cells of C with those panels."""
-    parts = [_declarations(shape), *(pack_left(shape, h) for h in shape.heights)]
+    parts = [_declarations(shape)]
+    parts += [pack_left(shape, h, near) for h in shape.heights for near in (True, False)]
     parts.append(pack_left_rows(shape))
     for vectors in shape.vectors:
         parts += [pack_rows(shape, vectors), pack_columns(shape, vectors)]
-        parts += [_micro(shape, height, vectors) for height in shape.heights]
+        parts += [_micro(shape, h, vectors, left) for h in shape.heights for left in (False, True)]
     for packed in (False, True):
         parts += [_tile(shape, packed), _entry(name, shape, packed)]
     parts.append(pack_entry(name, shape))
@@ -45,23 +47,46 @@ declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"""
 
 
-def _micro(s: Shape, height: int, vectors: int) -> str:
-    """C[height, cols] (+)= A[height, kc] packed-B[kc, vectors]."""
-    v, t, w = s.vector, s.scalar, s.width
-    head = (
-        f"define internal void @micro{height}x{vectors}(ptr noalias %a, i64 %ai, i64 %ak, "
-        f"ptr noalias %bp, i64 %kc, ptr noalias %c, i64 %ldc, i1 %acc, i64 %cols) alwaysinline {{"
-    )
-    lines = [head, "entry:"]
-    for r in range(height):
-        lines.append(f"  %ro{r} = mul i64 %ai, {r}")
-        lines.append(f"  %ar{r} = getelementptr {t}, ptr %a, i64 %ro{r}")
-    lines += [*_fetch(s, height, vectors), "  br label %loop", "loop:"]
-    lines += [f"  %{x} = phi i64 [0, %entry], [%{x}.1, %loop]" for x in ("k", "ao", "bo")]
+def _micro(s: Shape, height: int, vectors: int, packed: bool) -> str:
+    """C[height, cols] (+)= A[height, kc] packed-B[kc, vectors]. `packed`: A's strip lies by
+    columns, as pack_left puts it; else by rows, %ai apart."""
+    name = f"{'left' if packed else 'rows'}{height}x{vectors}"
     grid = [(r, c) for r in range(height) for c in range(vectors)]
+    loop = micro_loop(s, packed) if assembled(s, height, vectors) else _loop(s, grid, packed)
+    lines = [
+        f"define internal void @{name}(ptr noalias %a, i64 %ai, ptr noalias %bp, i64 %kc, "
+        "ptr noalias %c, i64 %ldc, i1 %acc, i64 %cols) alwaysinline {",
+        "entry:",
+        *_fetch(s, height, vectors),
+        *loop,
+        f"  %full = icmp eq i64 %cols, {vectors * s.width}",
+        "  br i1 %full, label %whole, label %part",
+        "whole:",
+        "  br i1 %acc, label %wholeadd, label %wholeset",
+        "part:",
+        *mask(s, vectors),
+        "  br i1 %acc, label %partadd, label %partset",
+    ]
+    for kind in ("whole", "part"):
+        for how in ("add", "set"):
+            lines += _write(s, kind, how, grid)
+    return "\n".join([*lines, "}"])
+
+
+def _loop(s: Shape, grid: list[tuple[int, int]], packed: bool) -> list[str]:
+    """%nR.C: the sum over kc of row R of A times vector C of the panel."""
+    v, t, w = s.vector, s.scalar, s.width
+    height, vectors = (1 + max(x) for x in zip(*grid))
+    row, step = (1, height) if packed else ("%ai", 1)
+    lines = []
+    for r in range(height):
+        lines.append(f"  %ro{r} = mul i64 {row}, {r}")
+        lines.append(f"  %ar{r} = getelementptr {t}, ptr %a, i64 %ro{r}")
+    lines += ["  br label %loop", "loop:", "  %k = phi i64 [0, %entry], [%k.1, %loop]"]
     lines += [
         f"  %s{r}.{c} = phi {v} [zeroinitializer, %entry], [%n{r}.{c}, %loop]" for r, c in grid
     ]
+    lines += [f"  %ao = mul i64 %k, {step}", f"  %bo = mul i64 %k, {vectors * w}"]
     for c in range(vectors):
         lines += [
             f"  %bi{c} = add i64 %bo, {c * w}",
@@ -78,25 +103,13 @@ def _micro(s: Shape, height: int, vectors: int) -> str:
         for c in range(vectors):
             call = f"call {v} @llvm.fma.{s.overload}({v} %av{r}, {v} %b{c}, {v} %s{r}.{c})"
             lines.append(f"  %n{r}.{c} = {call}")
-    lines += [
+    return [
+        *lines,
         "  %k.1 = add i64 %k, 1",
-        "  %ao.1 = add i64 %ao, %ak",
-        f"  %bo.1 = add i64 %bo, {vectors * w}",
         "  %go = icmp ult i64 %k.1, %kc",
         "  br i1 %go, label %loop, label %done",
         "done:",
-        f"  %full = icmp eq i64 %cols, {vectors * w}",
-        "  br i1 %full, label %whole, label %part",
-        "whole:",
-        "  br i1 %acc, label %wholeadd, label %wholeset",
-        "part:",
-        *mask(s, vectors),
-        "  br i1 %acc, label %partadd, label %partset",
     ]
-    for kind in ("whole", "part"):
-        for how in ("add", "set"):
-            lines += _write(s, kind, how, grid)
-    return "\n".join([*lines, "}"])
 
 
 def _fetch(s: Shape, height: int, vectors: int) -> list[str]:
@@ -151,11 +164,7 @@ def _tile(s: Shape, packed: bool) -> str:
 ptr %c, i64 %ldc, i64 %m, i64 %n, i64 %k, ptr %panel, ptr %left{more}) {{
 entry:
   %across = icmp ne i64 %bj, 1
-  %standing = icmp eq i64 %ai, 1
-  %apart = icmp ne i64 %ak, 1
-  %fit = icmp ule i64 %m, {LEFT_ROWS}
-  %both = and i1 %standing, %apart
-  %turn = and i1 %both, %fit
+  %turn = icmp ne i64 %ak, 1
   %ldb = select i1 %across, i64 %bj, i64 %bk
   br label %block
 block:
@@ -169,7 +178,7 @@ block:
   %bb = getelementptr {t}, ptr %b, i64 %kbo
   br i1 %turn, label %stand, label %ready
 stand:
-  call void @left(ptr %ap, i64 %ak, i64 %kc, i64 %m, ptr %left)
+  call void @left(ptr %ap, i64 %ai, i64 %ak, i64 %kc, i64 %m, ptr %left)
   br label %ready
 ready:
   br label %panels
@@ -217,23 +226,28 @@ def _panel(s: Shape, vectors: int, packed: bool) -> list[str]:
     for position, height in enumerate(s.heights):
         h = f"{x}h{height}"
         last = position + 1 == len(s.heights)
+        rest = f"i64 %ai, ptr {panel}, i64 %kc, ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols"
         after = "panelend" if last else f"{x}h{s.heights[position + 1]}"
         lines.append(f"""{h}:
-  %i{h} = phi i64 [{start}, %{before}], [%i1{h}, %{h}b]
+  %i{h} = phi i64 [{start}, %{before}], [%i1{h}, %{h}e]
   %left{h} = sub i64 %m, %i{h}
   %fits{h} = icmp uge i64 %left{h}, {height}
   br i1 %fits{h}, label %{h}b, label %{after}
 {h}b:
-  %ao{h} = mul i64 %i{h}, %ai
-  %pa{h} = getelementptr {t}, ptr %ap, i64 %ao{h}
   %co{h} = mul i64 %i{h}, %ldc
   %pc{h} = getelementptr {t}, ptr %cj, i64 %co{h}
+  br i1 %turn, label %{h}l, label %{h}r
+{h}l:
   %lo{h} = mul i64 %i{h}, %kc
   %pl{h} = getelementptr {t}, ptr %left, i64 %lo{h}
-  %al{h} = select i1 %turn, ptr %pl{h}, ptr %pa{h}
-  %ak{h} = select i1 %turn, i64 {height}, i64 %ak
-  call void @micro{height}x{vectors}(ptr %al{h}, i64 %ai, i64 %ak{h}, ptr {panel}, i64 %kc, \
-ptr %pc{h}, i64 %ldc, i1 %acc, i64 %cols)
+  call void @left{height}x{vectors}(ptr %pl{h}, {rest})
+  br label %{h}e
+{h}r:
+  %ao{h} = mul i64 %i{h}, %ai
+  %pa{h} = getelementptr {t}, ptr %ap, i64 %ao{h}
+  call void @rows{height}x{vectors}(ptr %pa{h}, {rest})
+  br label %{h}e
+{h}e:
   %i1{h} = add i64 %i{h}, {height}
   br label %{h}""")
         before, start = h, f"%i{h}"

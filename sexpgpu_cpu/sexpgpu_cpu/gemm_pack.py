@@ -158,34 +158,56 @@ def _turned(s: Shape) -> tuple[list[str], list[str]]:
     return rows, lines
 
 
-def pack_left(s: Shape, height: int) -> str:
-    """`height` columns of a transposed A, contiguous in pairs (row, k): rows far apart share few
-    sets of the first-level cache."""
+def pack_left(s: Shape, height: int, near: bool) -> str:
+    """`height` rows of A whose columns are contiguous (`near`) or not, contiguous in pairs (row, k):
+    rows far apart share few sets of the first-level cache."""
     t, v = s.scalar, f"<{height} x {s.scalar}>"
-    head = f"define internal void @left{height}(ptr noalias %a, i64 %ak, i64 %kc, ptr noalias %d)"
-    return f"""{head} alwaysinline {{
-entry:
-  br label %loop
-loop:
-  %k = phi i64 [0, %entry], [%k.1, %loop]
-  %ao = mul i64 %k, %ak
-  %p = getelementptr {t}, ptr %a, i64 %ao
-  %x = load {v}, ptr %p, align 4
-  %do = mul i64 %k, {height}
-  %q = getelementptr {t}, ptr %d, i64 %do
-  store {v} %x, ptr %q, align 4
-{next_k("loop", "done")}
-done:
-  ret void
-}}"""
+    name = f"near{height}" if near else f"far{height}"
+    head = (
+        f"define internal void @{name}(ptr noalias %a, i64 %ai, i64 %ak, i64 %kc, ptr noalias %d)"
+    )
+    lines = [
+        f"{head} alwaysinline {{",
+        "entry:",
+        "  br label %loop",
+        "loop:",
+        "  %k = phi i64 [0, %entry], [%k.1, %loop]",
+        "  %ao = mul i64 %k, %ak",
+        f"  %p = getelementptr {t}, ptr %a, i64 %ao",
+    ]
+    if near:
+        lines.append(f"  %x = load {v}, ptr %p, align 4")
+    else:
+        for r in range(height):
+            lines += [
+                f"  %ro{r} = mul i64 %ai, {r}",
+                f"  %rp{r} = getelementptr {t}, ptr %p, i64 %ro{r}",
+                f"  %rv{r} = load {t}, ptr %rp{r}",
+                f"  %{'x' if r == height - 1 else f'v{r}'} = insertelement {v} "
+                f"{f'%v{r - 1}' if r else 'poison'}, {t} %rv{r}, i32 {r}",
+            ]
+    return "\n".join(
+        [
+            *lines,
+            f"  %do = mul i64 %k, {height}",
+            f"  %q = getelementptr {t}, ptr %d, i64 %do",
+            f"  store {v} %x, ptr %q, align 4",
+            next_k("loop", "done"),
+            "done:",
+            "  ret void",
+            "}",
+        ]
+    )
 
 
 def pack_left_rows(s: Shape) -> str:
     """All rows of a cell, in the heights in which the micro-kernels take them: a strip of rows
     from %i on lies at %i kc."""
     lines = [
-        "define internal void @left(ptr noalias %a, i64 %ak, i64 %kc, i64 %m, ptr noalias %d) {",
+        "define internal void @left(ptr noalias %a, i64 %ai, i64 %ak, i64 %kc, i64 %m, "
+        "ptr noalias %d) {",
         "entry:",
+        "  %near = icmp eq i64 %ai, 1",
         f"  br label %h{s.heights[0]}",
     ]
     before, start = "entry", "0"
@@ -193,15 +215,23 @@ def pack_left_rows(s: Shape) -> str:
         last = position + 1 == len(s.heights)
         after = "done" if last else f"h{s.heights[position + 1]}"
         lines.append(f"""h{h}:
-  %i{h} = phi i64 [{start}, %{before}], [%n{h}, %b{h}]
+  %i{h} = phi i64 [{start}, %{before}], [%n{h}, %e{h}]
   %left{h} = sub i64 %m, %i{h}
   %fits{h} = icmp uge i64 %left{h}, {h}
   br i1 %fits{h}, label %b{h}, label %{after}
 b{h}:
-  %a{h} = getelementptr {s.scalar}, ptr %a, i64 %i{h}
+  %r{h} = mul i64 %i{h}, %ai
+  %a{h} = getelementptr {s.scalar}, ptr %a, i64 %r{h}
   %o{h} = mul i64 %i{h}, %kc
   %d{h} = getelementptr {s.scalar}, ptr %d, i64 %o{h}
-  call void @left{h}(ptr %a{h}, i64 %ak, i64 %kc, ptr %d{h})
+  br i1 %near, label %c{h}, label %f{h}
+c{h}:
+  call void @near{h}(ptr %a{h}, i64 %ai, i64 %ak, i64 %kc, ptr %d{h})
+  br label %e{h}
+f{h}:
+  call void @far{h}(ptr %a{h}, i64 %ai, i64 %ak, i64 %kc, ptr %d{h})
+  br label %e{h}
+e{h}:
   %n{h} = add i64 %i{h}, {h}
   br label %h{h}""")
         before, start = f"h{h}", f"%i{h}"

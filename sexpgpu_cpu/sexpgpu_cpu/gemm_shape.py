@@ -46,6 +46,11 @@ class Shape(NamedTuple):
         return f"<{self.width} x {self.scalar}>"
 
     @property
+    def bytes(self) -> int:
+        """Of a vector."""
+        return self.width * (4 if self.dtype == "f32" else 8)
+
+    @property
     def overload(self) -> str:
         return f"v{self.width}{self.dtype}"
 

@@ -174,7 +174,7 @@ def _emitted_work(p: Product, common: Callable[[int], int]) -> list[Work]:
     code = unit(p.dtype)
     shape = shape_for(host().width, p.dtype)
     batch = math.prod(p.batch)
-    standing = p.a.row == 1 and p.a.column != 1
+    standing = p.a.column != 1
     before = prepacked(p.m, p.n, p.k, batch)
     if before:
         number, size = panels(p.n, p.k, shape.columns)
