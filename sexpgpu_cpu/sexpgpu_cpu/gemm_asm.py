@@ -9,6 +9,8 @@ from __future__ import annotations
 from .gemm_shape import Shape
 
 ROWS, VECTORS = 12, 2
+INPUTS = {"rdi": "ptr %a", "rsi": "i64 %rowbytes", "rdx": "ptr %bp", "rbx": "i64 %kc"}
+SCRATCH = ("rax", "rcx", "r8", "r9", "r10", "r11")
 STEPS = 4
 """Steps of k in a turn of the loop."""
 FIRST_FREE = ROWS * VECTORS
@@ -26,14 +28,14 @@ def micro_loop(s: Shape, packed: bool) -> list[str]:
     size = s.bytes // s.width
     body = "\\0A".join([*_start(s, packed), *_loop(s, packed, STEPS), *_loop(s, packed, 1), "9:"])
     outputs = ",".join(f"={{zmm{i}}}" for i in range(FIRST_FREE))
-    clobbered = [f"zmm{i}" for i in range(FIRST_FREE, 32)]
-    clobbered += ["rax", "rcx", "r8", "r9", "r10", "r11", "memory", "flags"]
-    clobbers = ",".join(f"~{{{name}}}" for name in clobbered)
+    lost = [*(f"zmm{i}" for i in range(FIRST_FREE, 32)), *SCRATCH, "memory", "flags"]
+    clobbers = ",".join(f"~{{{name}}}" for name in lost)
     kind = "{" + ", ".join([s.vector] * FIRST_FREE) + "}"
+    inputs = ",".join(f"{{{register}}}" for register in INPUTS)
     lines = [
         f"  %rowbytes = mul i64 %ai, {size}",
-        f'  %sums = call {kind} asm sideeffect "{body}", "{outputs},{{rdi}},{{rsi}},{{rdx}},{{rbx}},'
-        f'{clobbers}"(ptr %a, i64 %rowbytes, ptr %bp, i64 %kc)',
+        f'  %sums = call {kind} asm sideeffect "{body}", "{outputs},{inputs},{clobbers}"'
+        f"({', '.join(INPUTS.values())})",
     ]
     for i in range(FIRST_FREE):
         r, c = divmod(i, VECTORS)

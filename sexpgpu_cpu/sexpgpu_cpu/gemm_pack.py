@@ -159,8 +159,8 @@ def _turned(s: Shape) -> tuple[list[str], list[str]]:
 
 
 def pack_left(s: Shape, height: int, near: bool) -> str:
-    """`height` rows of A whose columns are contiguous (`near`) or not, contiguous in pairs (row, k):
-    rows far apart share few sets of the first-level cache."""
+    """`height` rows of A, whose columns are contiguous (`near`) or not, laid contiguous in pairs
+    (row, k): rows far apart share few sets of the first-level cache."""
     t, v = s.scalar, f"<{height} x {s.scalar}>"
     name = f"near{height}" if near else f"far{height}"
     head = (
