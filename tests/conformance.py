@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.evaluator.equality import eql, equalp, vector_items
 from sexpgpu_core.evaluator.evaluator import Evaluator, Limits
+from sexpgpu_core.evaluator.modules import Module
 from sexpgpu_core.evaluator.printer import brief, print_text
 from sexpgpu_core.evaluator.standard_variables import VARIABLES
 from sexpgpu_core.evaluator.values import (
@@ -73,6 +74,7 @@ class Runner:
     def __init__(self, harness: str) -> None:
         self.evaluator = Evaluator(limits=Limits(steps=3_000_000))
         self.evaluator.may_redefine = True
+        self.evaluator.module = Module("cl-test")
         self.problems: list[str] = []
         for form in toplevel(harness):
             if not form.startswith(tuple(f"({word}" for word in SKIPPED)):
@@ -125,8 +127,8 @@ class Runner:
         wanted = " ; ".join(case["expected"])
         got: str | None = None
         try:
-            values = self.values(case["form"])
             expected = [self.read(text) for text in case["expected"]]
+            values = self.values(case["form"])
             fits = len(values) == len(expected) and all(map(same, values, expected))
             got = None if fits else " ; ".join(map(brief, values))
         except (Problem, Problems) as error:

@@ -23,7 +23,7 @@ from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .mistakes import HABITS, call_mistake, no_function_form, unsupported
+from .mistakes import HABITS, call_mistake, no_function_form, unbound_variable, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
 from .scope import (
@@ -36,6 +36,7 @@ from .scope import (
     Variable,
 )
 from .single_valued import SINGLE_VALUED
+from .standard_variables import TYPED_FORMS
 from .unsupported import unsupported as left_out
 from .unused_variables import unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
@@ -79,6 +80,8 @@ class Analyzer(Expander):
             return Constant(name.value)
         if found is None and name in self.m.symbol_macros:
             return self.node(self._placed(self.m.symbol_macros[name], at), scope, tail, at)
+        if name.home == "" and name.name in TYPED_FORMS and not name.special:
+            raise unbound_variable(self.m, name)
         reference = GlobalRef(name, at)
         if not name.special and found is None:
             self.references.append(reference)
@@ -291,11 +294,18 @@ class Analyzer(Expander):
         scope: Scope,
         block: Symbol | None,
         callee: Any = None,
+        local: dict[Symbol, Symbol] | None = None,
     ) -> LambdaNode:
+        """`local`: names that call what parameters hold, as local functions."""
         function = FunctionScope(scope.function, name)
         inner = scope.inside(function)
         self.watching.append([])
         binder, inner = analyze_parameters(self, form, inner, body.declared, True)
+        if local is not None:
+            found = {f: inner.variables[p] for f, p in local.items()}
+            inner = inner.with_functions(found)
+            for variable in found.values():
+                variable.used = False
         node = LambdaNode(
             name, binder, function, brief(form.form) if form.form is not NIL else "()"
         )

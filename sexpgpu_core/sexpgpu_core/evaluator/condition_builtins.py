@@ -6,8 +6,9 @@ from typing import Any
 
 from ..diagnostics import problem
 from .conditions import (
-    CONDITION_TYPES,
     Condition,
+    ConditionClass,
+    condition_class,
     make_simple,
     slot_value,
     standard_type,
@@ -19,9 +20,10 @@ from .handler_forms import offering
 from .machine import current
 from .printer import brief
 from .signalling import raise_error, signal, warn
+from .slot_values import initialize_slots
 from .type_specifiers import typep
 from .typed_nodes import wrong_type as type_failure
-from .values import NIL, Function, Staged, String, Symbol, Value, make_list
+from .values import NIL, Function, Staged, String, Symbol, T, Value, make_list
 
 CONTINUE = core_symbol("CONTINUE")
 MUFFLE = core_symbol("MUFFLE-WARNING")
@@ -33,7 +35,7 @@ def condition_from(datum: Value, arguments: tuple[Value, ...], simple: str, name
         if arguments:
             raise wrong_type(name, make_list(arguments), "no arguments after a condition object")
         return datum
-    if datum.__class__ is Symbol and datum is not NIL:
+    if (datum.__class__ is Symbol and datum is not NIL) or isinstance(datum, ConditionClass):
         return _make(datum, arguments)
     if isinstance(datum, (String, Function)):
         return make_simple(simple, datum, make_list(arguments))
@@ -41,24 +43,19 @@ def condition_from(datum: Value, arguments: tuple[Value, ...], simple: str, name
 
 
 def _make(kind: Value, arguments: tuple[Value, ...]) -> Condition:
-    found = CONDITION_TYPES.get(kind) if kind.__class__ is Symbol else None
+    found = kind if isinstance(kind, ConditionClass) else condition_class(kind)
     if found is None:
         raise problem(
             "E-TYPE", f"no condition type is named {brief(kind)}", wanted="condition type"
         )
     if len(arguments) % 2:
         raise problem("E-CALL-ARGUMENTS", "make-condition: a keyword has no value after it")
-    given: dict[Value, Value] = {}
-    for key, value in zip(arguments[::2], arguments[1::2]):
-        given.setdefault(key, value)
-    slots = {}
-    for slot in found.slots:
-        key = next((k for k in slot.initargs if k in given), None)
-        if key is not None:
-            slots[slot.name] = given[key]
-        elif slot.initform is not None:
-            slots[slot.name] = slot.initform()
-    return Condition(found, slots)
+    for key, default in found.defaults.items():
+        if key not in arguments[::2]:
+            arguments += (key, default())
+    condition = Condition(found, {})
+    initialize_slots(condition, T, arguments)
+    return condition
 
 
 @builtin("make-condition", "(type &rest initargs)")

@@ -5,61 +5,37 @@ from __future__ import annotations
 from typing import Any
 
 from ..diagnostics import Problem
+from .classes import CLASS_OF, CLASSES, TOP, Class, Instance, Slot, define_class
 from .definitions import CORE_SYMBOLS, core_symbol
+from .printed_objects import printed_by_method
 from .printer import COMPOUNDS, Parts, Settings
-from .type_specifiers import CLASSES, NAMERS, Class
 from .values import NIL, Cons, Symbol, Value, keyword
 
 
-class Slot:
-    """A slot of a condition type. `initform`: a function of no arguments, or None."""
-
-    __slots__ = ("initargs", "initform", "name")
-
-    def __init__(self, name: Symbol, initargs: tuple[Symbol, ...], initform: Any = None) -> None:
-        self.name = name
-        self.initargs = initargs
-        self.initform = initform
-
-
-class ConditionType:
+class ConditionClass(Class):
     """A type of conditions. `report`: a function of the condition that gives its text, or None."""
 
-    __slots__ = ("ancestors", "name", "parents", "report", "slots")
+    __slots__ = ("report",)
+    meta = "CONDITION-CLASS"
 
     def __init__(
-        self,
-        name: Symbol,
-        parents: tuple[ConditionType, ...],
-        slots: list[Slot],
-        report: Any = None,
+        self, name: Symbol, parents: tuple[Class, ...], slots: list[Slot], report: Any = None
     ) -> None:
-        self.name = name
-        self.parents = parents
-        self.slots: list[Slot] = slots
-        self.report: Any = report
-        inherited = [slot for parent in parents for slot in parent.slots]
-        own = {slot.name for slot in slots}
-        self.slots = slots + [slot for slot in inherited if slot.name not in own]
-        if report is None:
-            self.report = next((p.report for p in parents if p.report), None)
-        self.ancestors: set[ConditionType] = {self}
-        for parent in parents:
-            self.ancestors |= parent.ancestors
+        super().__init__(name, parents, slots)
+        inherited = (getattr(part, "report", None) for part in self.precedence[1:])
+        self.report: Any = report or next((found for found in inherited if found), None)
 
 
-class Condition:
+class Condition(Instance):
     """A condition object. `problem`: the diagnostic it stands for, if a builtin raised it."""
 
-    __slots__ = ("problem", "slots", "type")
+    __slots__ = ("problem",)
+    type: ConditionClass
 
-    def __init__(self, kind: ConditionType, slots: dict[Symbol, Value]) -> None:
-        self.type = kind
-        self.slots = slots
+    def __init__(self, kind: ConditionClass, slots: dict[Symbol, Value]) -> None:
+        super().__init__(kind, slots)
         self.problem: Problem | None = None
 
-
-CONDITION_TYPES: dict[Symbol, ConditionType] = {}
 
 TREE = """
 condition: ; serious-condition: condition; error: serious-condition; warning: condition
@@ -77,33 +53,28 @@ stream-error: error stream; end-of-file: stream-error; reader-error: parse-error
 """
 
 
-def define_type(kind: ConditionType) -> None:
-    """Make a condition type known to typep and to handlers."""
-    CONDITION_TYPES[kind.name] = kind
-    CLASSES[kind.name] = Class(
-        lambda value: isinstance(value, Condition) and kind in value.type.ancestors,
-        tuple(parent.name for parent in kind.parents),
-    )
-
-
 def _define_tree() -> None:
     for row in TREE.replace("\n", ";").split(";"):
         name, _, rest = row.partition(":")
         if not name.strip():
             continue
         parents, *slots = rest.split() or [""]
-        define_type(
-            ConditionType(
-                core_symbol(name.strip().upper()),
-                tuple(standard_type(p) for p in parents.split(",") if p),
-                [Slot(core_symbol(s.upper()), (keyword(s.upper()),)) for s in slots],
-            )
-        )
+        above = tuple(standard_type(p) for p in parents.split(",") if p)
+        own = [Slot(core_symbol(s.upper()), (keyword(s.upper()),)) for s in slots]
+        define_class(ConditionClass(core_symbol(name.strip().upper()), above or (TOP,), own))
 
 
-def standard_type(name: str) -> ConditionType:
+def condition_class(name: Value) -> ConditionClass | None:
+    """The condition type of a name, if there is one."""
+    found = CLASSES.get(name) if name.__class__ is Symbol else None
+    return found if isinstance(found, ConditionClass) else None
+
+
+def standard_type(name: str) -> ConditionClass:
     """A condition type of the standard by its lower-case name."""
-    return CONDITION_TYPES[CORE_SYMBOLS[name.upper()]]
+    found = CLASSES[CORE_SYMBOLS[name.upper()]]
+    assert isinstance(found, ConditionClass)
+    return found
 
 
 def slot_value(condition: Condition, name: str) -> Value:
@@ -145,6 +116,9 @@ def _elements(items: Value) -> list[Value]:
 
 
 def _parts(condition: Condition, settings: Settings) -> Parts | str:
+    own = printed_by_method(condition, settings)
+    if own is not None:
+        return own
     if settings.escape:
         name = condition.type.name.name
         return f"#<{name.lower() if settings.case == 'DOWNCASE' else name}>"
@@ -153,4 +127,4 @@ def _parts(condition: Condition, settings: Settings) -> Parts | str:
 
 _define_tree()
 COMPOUNDS[Condition] = _parts
-NAMERS[Condition] = lambda condition: condition.type.name
+CLASS_OF[Condition] = lambda condition: condition.type

@@ -44,6 +44,20 @@ class Define(Node):
         return run
 
 
+class Each(Node):
+    """The values of several nodes, for a definition's action alone."""
+
+    __slots__ = ("nodes",)
+    single = True
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+
+    def compile(self, m: Machine) -> Code:
+        codes = [value_code(node, m) for node in self.nodes]
+        return lambda f: [code(f) for code in codes]
+
+
 @special_form("defun", "(defun name (parameter...) [doc] form...)", 2)
 def _defun(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     name, m = form.cdr.car, an.m

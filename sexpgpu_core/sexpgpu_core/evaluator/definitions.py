@@ -6,6 +6,7 @@ The tables here are filled at import by the modules that define words and only r
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ..diagnostics import nearest, problem
@@ -14,6 +15,10 @@ from .values import NIL, READER_SYMBOLS, Function, Symbol, Value, keyword
 
 CORE_SYMBOLS: dict[str, Symbol] = {symbol.name: symbol for symbol in READER_SYMBOLS}
 """Symbols of the standard and of core, by upper-case name; visible in every module."""
+
+CHAPTERS: dict[str, str] = {}
+"""Words of chapters of the standard that few files use, with the module that defines them, which
+is imported when a text first names one."""
 
 BUILTINS: dict[str, Function] = {}
 """Builtin functions by upper-case name."""
@@ -36,6 +41,20 @@ def core_symbol(name: str) -> Symbol:
         found = CORE_SYMBOLS[name] = Symbol(name, "")
         found.plist = NIL
     return found
+
+
+def standard_symbol(name: str) -> Symbol | None:
+    """The symbol of an upper-case word of the standard or of core, its chapter loaded."""
+    found = CORE_SYMBOLS.get(name)
+    if found is None and name in CHAPTERS:
+        load_chapter(CHAPTERS[name])
+        found = core_symbol(name)
+    return found
+
+
+def load_chapter(module: str) -> None:
+    """Import what defines the words of a chapter."""
+    import_module(module, __package__)
 
 
 class Parameters(NamedTuple):

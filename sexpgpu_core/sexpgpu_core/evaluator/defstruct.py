@@ -7,6 +7,7 @@ from typing import Any
 
 from ..diagnostics import problem
 from .analyzer import Analyzer
+from .classes import CLASSES, Slot, define_class
 from .definition_forms import Define
 from .definitions import core_symbol
 from .defstruct_options import DEFAULT, Definition, SlotSpec, parse_defstruct
@@ -17,14 +18,7 @@ from .made_forms import listed, quoted
 from .nodes import Constant, Node, progn
 from .scope import Scope, Tail
 from .special_forms import special_form
-from .streams import StringOutputStream
-from .structures import (
-    STRUCTURE_TYPES,
-    Structure,
-    StructureSlot,
-    StructureType,
-    define_type,
-)
+from .structures import STRUCTURE_OBJECT, Structure, StructureClass, structure_class
 from .values import NIL, Cons, Function, Symbol, T, Value, Vector, make_list
 
 
@@ -80,15 +74,15 @@ def _layout(d: Definition, slots: list[SlotSpec]) -> list[Any]:
     return [*before, *[None] * d.offset, *([d.name] if d.named else []), *own]
 
 
-def _register(d: Definition, slots: list[SlotSpec]) -> StructureType | None:
+def _register(d: Definition, slots: list[SlotSpec]) -> StructureClass | None:
     _SPECS[d.name] = slots
     if d.representation is not NIL:
         _LAYOUTS[d.name] = _layout(d, slots)
         return None
-    parent = STRUCTURE_TYPES.get(d.include) if d.include is not None else None
-    rows = [StructureSlot(s.name, None, s.kind, s.read_only) for s in slots]
-    kind = StructureType(d.name, parent, rows)
-    define_type(kind)
+    parent = structure_class(d.include) or STRUCTURE_OBJECT
+    rows = [Slot(s.name, kind=s.kind, read_only=s.read_only) for s in slots]
+    kind = StructureClass(d.name, parent, rows)
+    define_class(kind)
     return kind
 
 
@@ -184,7 +178,7 @@ def _element(part: Any, values: dict[str, Value]) -> Value:
 
 
 def _define_accessors(
-    m: Machine, d: Definition, slots: list[SlotSpec], kind: StructureType | None, layout: list[Any]
+    m: Machine, d: Definition, slots: list[SlotSpec], kind: StructureClass | None, layout: list[Any]
 ) -> None:
     inherited = _ACCESSORS.get(d.include, set()) if d.include is not None else set()
     own = _ACCESSORS[d.name] = set(inherited)
@@ -210,7 +204,7 @@ def _define_accessors(
 
 
 def _slot_functions(
-    name: str, kind: StructureType, index: int
+    name: str, kind: StructureClass, index: int
 ) -> tuple[Callable[..., Value], Callable[..., Value]]:
     def read(structure: Any) -> Value:
         if structure.__class__ is not Structure or kind not in structure.type.ancestors:
@@ -226,7 +220,7 @@ def _slot_functions(
     return read, write
 
 
-def _wrong_structure(name: str, value: Value, kind: StructureType) -> Exception:
+def _wrong_structure(name: str, value: Value, kind: StructureClass) -> Exception:
     error = wrong_type(name, value, f"a {kind.name!r}")
     error.expected = kind.name  # type: ignore[attr-defined]
     return error
@@ -263,7 +257,7 @@ def _nth_cell(value: Any, index: int) -> Any:
 
 
 def _define_predicate(
-    m: Machine, d: Definition, kind: StructureType | None, layout: list[Any]
+    m: Machine, d: Definition, kind: StructureClass | None, layout: list[Any]
 ) -> None:
     if d.predicate is NIL or (kind is None and not d.named):
         return
@@ -286,7 +280,7 @@ def _define_predicate(
     m.cell(name).define(Function(repr(name), test, "(object)", 1, 1))
 
 
-def _copier(name: str, kind: StructureType | None) -> Callable[..., Value]:
+def _copier(name: str, kind: StructureClass | None) -> Callable[..., Value]:
     def copy(value: Any) -> Value:
         if kind is None:
             return Vector(list(value.data)) if isinstance(value, Vector) else _copy_list(value)
@@ -311,13 +305,10 @@ def _printer(an: Analyzer, d: Definition, scope: Scope, form: Cons) -> list[Node
     node = an.node(make("FUNCTION", d.printer), scope)
 
     def define(function: Value) -> Value:
-        def show(structure: Structure) -> str:
-            stream = StringOutputStream()
-            more = (0,) if d.printer_takes_depth else ()
-            function.call(structure, stream, *more)
-            return stream.text()
+        from .objects.printing import print_with
 
-        STRUCTURE_TYPES[d.name].printer = show
+        more = (0,) if d.printer_takes_depth else ()
+        print_with(CLASSES[d.name], lambda value, stream: function.call(value, stream, *more))
         return NIL
 
     return [Define(node, define, form)]

@@ -12,6 +12,7 @@ from ..reader import Reader
 from ..spans import Source, Span
 from . import raising, words
 from .analyzer import Analyzer
+from .classes import CLASSES
 from .definitions import core_symbol
 from .exits import Exit
 from .loading import Loading, shadow_names
@@ -20,7 +21,7 @@ from .modules import Module, ModuleText
 from .requiring import Library
 from .scope import FunctionScope, Scope
 from .standard_variables import start_variables
-from .type_specifiers import CLASSES, EXPANDERS
+from .type_specifiers import EXPANDERS
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 from .waiting import Waiting
 

@@ -9,7 +9,8 @@ from ..diagnostics import problem
 from ..records import NamedTuple
 from .analyzer import Analyzer
 from .binding_nodes import all_values, store_code
-from .conditions import CONDITION_TYPES, Condition, standard_type
+from .classes import CLASSES
+from .conditions import Condition, condition_class, standard_type
 from .declarations import items_of, parse_body
 from .definitions import native_macro
 from .designators import function_of
@@ -30,8 +31,8 @@ Fits = Callable[[Condition], bool]
 
 def test_of(kind: Value) -> Fits:
     """Whether a condition is of a type."""
-    if kind.__class__ is Symbol and kind in CONDITION_TYPES:
-        return lambda condition: CONDITION_TYPES[kind] in condition.type.ancestors
+    if condition_class(kind) is not None:
+        return lambda condition: CLASSES[kind] in condition.type.ancestors
     return lambda condition: typep(condition, kind)
 
 

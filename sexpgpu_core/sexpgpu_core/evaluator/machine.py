@@ -138,7 +138,7 @@ class Machine:
         if found is None:
             found = self.cells[symbol] = Cell(symbol)
             if symbol.home == "" and (builtin := BUILTINS.get(symbol.name)):
-                found.define(builtin)
+                found.define(builtin.in_evaluation())
         return found
 
     def setf_cell(self, symbol: Symbol, name: Value) -> Cell:
@@ -147,7 +147,7 @@ class Machine:
         if found is None:
             found = self.setf_cells[symbol] = Cell(name)
             if symbol.home == "" and (builtin := BUILTINS.get(f"(SETF {symbol.name})")):
-                found.define(builtin)
+                found.define(builtin.in_evaluation())
         return found
 
     def macro(self, symbol: Symbol) -> Callable[[Value, Any], Value] | None:

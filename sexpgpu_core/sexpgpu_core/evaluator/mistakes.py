@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Change, Edit, Problem, nearest, problem
 from ..reader import MadeSpan, element_span
 from ..spans import Span
-from .definitions import BUILTINS, NATIVE_MACROS
+from .definitions import BUILTINS, CHAPTERS, NATIVE_MACROS
 from .printer import brief
 from .unsupported import unsupported as left_out
 from .values import UNBOUND, Cons, Function, Symbol, Value
@@ -129,7 +129,7 @@ def function_names(m: Machine) -> Iterable[str]:
             yield symbol.name.lower()
     for symbol in m.macros:
         yield symbol.name.lower()
-    for table in (BUILTINS, NATIVE_MACROS, SPECIAL_FORMS):
+    for table in (BUILTINS, NATIVE_MACROS, SPECIAL_FORMS, CHAPTERS):
         for name in table:
             if not name.startswith("%"):
                 yield name.lower()
@@ -163,7 +163,7 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
     instead = None if symbol.name in HABITS else left_out(symbol.name)
     if instead is not None:
         return _unsupported(symbol, instead)
-    if symbol in variables or (symbol.value is not UNBOUND and not symbol.keyword):
+    if symbol in variables or (symbol.value is not UNBOUND and symbol.home != ""):
         return _variable_called(name, at)
     habit = HABITS.get(symbol.name)
     near = habit or exporter_of(m, symbol.name) or near_name(name, function_names(m))

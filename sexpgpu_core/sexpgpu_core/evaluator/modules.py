@@ -7,10 +7,11 @@ from typing import Any
 from ..diagnostics import nearest, problem
 from ..records import NamedTuple
 from ..spans import Span
-from .definitions import CORE_SYMBOLS
+from .definitions import standard_symbol
 from .values import NIL, Symbol
 
 STANDARD_PREFIXES = ("CL", "COMMON-LISP")
+USER_NAMES = ("CL-USER", "COMMON-LISP-USER")
 
 
 class ModuleText(NamedTuple):
@@ -65,7 +66,7 @@ class Module:
         """
         found = self.symbols.get(name)
         if found is None:
-            found = CORE_SYMBOLS.get(name)
+            found = standard_symbol(name)
             if found is None:
                 found = self.own(name)
         return found
@@ -82,8 +83,11 @@ class Module:
         """`prefix:name`: an exported name of a required module."""
         self.used.add(prefix)
         module = self.prefixes.get(prefix)
-        if module is None and prefix in STANDARD_PREFIXES and name in CORE_SYMBOLS:
-            return CORE_SYMBOLS[name]
+        if module is None and self.is_named(prefix):
+            return self.intern(name)
+        standard = standard_symbol(name) if prefix in STANDARD_PREFIXES else None
+        if module is None and standard is not None:
+            return standard
         if module is None:
             raise self._no_prefix(prefix, name)
         found = module.exports.get(name)
@@ -96,6 +100,10 @@ class Module:
         if found is None:
             raise no_export(module, name)
         return found
+
+    def is_named(self, name: str) -> bool:
+        """Whether an upper-case name of a package means this module: its own, or the user's."""
+        return name in USER_NAMES or name == self.name.upper()
 
     def _no_prefix(self, prefix: str, name: str) -> Exception:
         near = nearest(prefix, self.prefixes)

@@ -7,7 +7,8 @@ import re
 from ..records import NamedTuple
 
 DEFINITION = re.compile(
-    r"^\((defun|defmacro|defmodel|defstruct|defparameter|defvar|defconstant|defschedule|"
+    r"^\((defun|defmacro|defgeneric|defmethod|defclass|defmodel|defstruct|defparameter|defvar|"
+    r"defconstant|defschedule|"
     r"defoptimizer|defknob|deftype|define-condition|define-modify-macro|defsetf)"
     r"\s+\(?\s*([^\s()\"'`,;|]+)",
     re.MULTILINE | re.IGNORECASE,

@@ -36,7 +36,8 @@ PIECES = 2_000_000
 
 
 class Settings(NamedTuple):
-    """The printer variables. `length` and `level` None: no cut."""
+    """The printer variables. `length` and `level` None: no cut. `plain`: no method of the file is
+    called. `asking`: the object whose method asks how it would print without it."""
 
     escape: bool = True
     base: int = 10
@@ -47,6 +48,8 @@ class Settings(NamedTuple):
     circle: bool = False
     array: bool = True
     gensym: bool = True
+    plain: bool = False
+    asking: Value = None
 
 
 class Parts(NamedTuple):
@@ -91,7 +94,7 @@ def print_text(value: Value, settings: Settings | None = None) -> str:
 
 def brief(value: Value) -> str:
     """The text of a value in a message: cut at 10 elements, 4 levels and 80 characters."""
-    text = print_text(value, Settings(length=10, level=4))
+    text = print_text(value, Settings(length=10, level=4, plain=True))
     return text if len(text) <= 80 else text[:77] + "..."
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from .equality import active, vector_items
 from .faults import bad_index, check_cells, wrong_type
+from .printer import brief
 from .spending import spend
-from .type_specifiers import Arrays, Conses, Members, Union, is_all, parse_type
-from .values import NIL, Character, Cons, String, Value, Vector, character
+from .type_specifiers import Arrays, Conses, Members, Union, is_all, is_type, parse_type
+from .values import NIL, Array, Character, Cons, String, Value, Vector, character
 
 _ELEMENTS: dict[str, tuple[tuple[type, ...], str]] = {
     "bit": ((int,), "0 or 1"),
@@ -40,8 +41,10 @@ def length_of(name: str, sequence: Any) -> int:
     return len(items_of(name, sequence))
 
 
-def stored(name: str, vector: Vector, value: Any) -> Any:
-    """What a vector keeps for an element; E-TYPE where its element type does not allow it."""
+def stored(name: str, vector: Array, value: Any) -> Any:
+    """What an array keeps for an element; E-TYPE where its element type does not allow it."""
+    if vector.declared is not None and not is_type(value, vector.declared[1]):
+        raise wrong_type(name, value, f"a {brief(vector.declared[0])}")
     if isinstance(vector, String):
         if value.__class__ is not Character:
             raise wrong_type(name, value, "a character")
@@ -136,7 +139,6 @@ def sequence_of_type(name: str, spec: Any, items: Sequence[Value]) -> Value:
             raise wrong_type(name, spec, f"a type of sequences of length {len(items)}")
         return vector_of(name, items, element)
     from .builtins.listing import list_from
-    from .type_specifiers import is_type
 
     if not _may_be_list(kind):
         raise wrong_type(name, spec, "a type of sequences")

@@ -19,6 +19,7 @@ TYPES = {
     "E-INDEX": "type-error",
     "E-NAME-UNBOUND": "unbound-variable",
     "E-NAME-FUNCTION": "undefined-function",
+    "E-SLOT-UNBOUND": "unbound-slot",
     "E-UNSUPPORTED": "undefined-function",
     "E-CALL-ARGUMENTS": "program-error",
     "E-CALL-KEYWORD": "program-error",
@@ -38,6 +39,7 @@ KINDS = {
     "division-by-zero": "division-by-zero",
     "overflow": "floating-point-overflow",
     "parse-error": "parse-error",
+    "package-error": "package-error",
     "simple-error": "simple-error",
     "undefined-function": "undefined-function",
 }
@@ -55,7 +57,9 @@ def condition_of(error: Problem) -> Condition:
     if kind == "type-error":
         _set(condition, "datum", getattr(error, "datum", NIL))
         _set(condition, "expected-type", _type_spec(getattr(error, "expected", "t")))
-    if "name" in d.facts and kind in ("unbound-variable", "undefined-function"):
+    if kind == "unbound-slot":
+        _set(condition, "instance", getattr(error, "instance", NIL))
+    if "name" in d.facts and kind in ("unbound-variable", "undefined-function", "unbound-slot"):
         name = getattr(error, "cell", None)
         _set(condition, "name", name if name is not None else _symbol(str(d.facts["name"])))
     return condition

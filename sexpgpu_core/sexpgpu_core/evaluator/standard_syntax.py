@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .definitions import core_symbol, native_macro
+from .made_forms import quoted
 from .standard_variables import STARTING
 from .values import Cons, T, Value, keyword, make_list
 
@@ -17,7 +18,7 @@ core_symbol("OTHERWISE")  # a word of the standard that nothing else defines
 def expand(whole: Value, env: Any) -> Value:
     """Run forms with printing as the standard has it: upper case, readable, nothing cut."""
     bindings = [
-        make_list([core_symbol(name), _CHANGED.get(name, value)])
+        make_list([core_symbol(name), quoted(_CHANGED.get(name, value))])
         for name, value in STARTING.items()
         if name.startswith(("*PRINT-", "*READ-"))
     ]

@@ -22,12 +22,34 @@ STARTING: dict[str, Value] = {
     "*PRINT-MISER-WIDTH*": NIL,
     "*PRINT-RIGHT-MARGIN*": NIL,
     "*READ-BASE*": 10,
+    "*READ-DEFAULT-FLOAT-FORMAT*": core_symbol("DOUBLE-FLOAT"),
+    "*READ-EVAL*": NIL,
+    "*READ-SUPPRESS*": NIL,
+    "*PRINT-PPRINT-DISPATCH*": NIL,
     "*GENSYM-COUNTER*": 1,
     "*STANDARD-OUTPUT*": T,
     "*ERROR-OUTPUT*": T,
     "*TRACE-OUTPUT*": T,
     "*FEATURES*": make_list([keyword("SEXPGPU"), keyword("COMMON-LISP")]),
 }
+
+
+UNREAD = """
+*break-on-signals* *compile-file-pathname* *compile-file-truename* *compile-print*
+*compile-verbose* *debugger-hook* *default-pathname-defaults* *load-pathname* *load-print*
+*load-truename* *load-verbose* *modules* *readtable*
+"""
+"""Variables that are nil and that nothing reads, because what they are about is not there."""
+STARTING.update(dict.fromkeys(UNREAD.upper().split(), NIL))
+STARTING.update(
+    {
+        **{f"*{name}*": T for name in ("STANDARD-INPUT", "DEBUG-IO", "QUERY-IO", "TERMINAL-IO")},
+        "*MACROEXPAND-HOOK*": core_symbol("FUNCALL"),
+        "*PACKAGE*": keyword("COMMON-LISP-USER"),
+    }
+)
+TYPED_FORMS = ("*", "**", "***", "+", "++", "+++", "/", "//", "///", "-")
+"""Variables of what was last typed and printed: nil, since a file is not typed in."""
 
 
 def _declare(name: str) -> Symbol:
@@ -38,6 +60,8 @@ def _declare(name: str) -> Symbol:
 
 
 VARIABLES: dict[str, Symbol] = {name: _declare(name) for name in STARTING}
+for _name in TYPED_FORMS:
+    core_symbol(_name).value = NIL
 
 
 RANDOM_STATE = core_symbol("*RANDOM-STATE*")

@@ -4,39 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from .definitions import builtin
+from .classes import CLASS_OF, CLASSES, TOP, Class, Slot, define_class
+from .definitions import builtin, core_symbol
 from .equality import STRUCTURES
 from .faults import wrong_type
+from .printed_objects import printed_by_method
 from .printer import COMPOUNDS, Parts, Settings, brief
-from .type_specifiers import CLASSES, NAMERS, Class, typep
+from .type_specifiers import typep
 from .values import Staged, Symbol, Value, keyword
 
-
-class StructureSlot:
-    """A slot. `initform`: a function of no arguments."""
-
-    __slots__ = ("initform", "kind", "name", "read_only")
-
-    def __init__(self, name: Symbol, initform: Any, kind: Value, read_only: bool) -> None:
-        self.name = name
-        self.initform = initform
-        self.kind = kind
-        self.read_only = read_only
+STRUCTURE_OBJECT = define_class(Class(core_symbol("STRUCTURE-OBJECT"), (TOP,)))
 
 
-class StructureType:
-    """A structure type; `slots` holds those of its parent first."""
+class StructureClass(Class):
+    """A structure type; `slots` holds those of its parent first, as its objects do."""
 
-    __slots__ = ("ancestors", "name", "parent", "printer", "slots")
+    __slots__ = ("index", "slots")
+    meta = "STRUCTURE-CLASS"
 
-    def __init__(
-        self, name: Symbol, parent: StructureType | None, slots: list[StructureSlot]
-    ) -> None:
-        self.name = name
-        self.parent = parent
+    def __init__(self, name: Symbol, parent: Class, slots: list[Slot]) -> None:
+        super().__init__(name, (parent,), slots)
         self.slots = slots
-        self.printer: Any = parent.printer if parent is not None else None
-        self.ancestors: set[StructureType] = {self} | (parent.ancestors if parent else set())
+        self.index = {slot.name.name: at for at, slot in enumerate(slots)}
 
 
 class Structure:
@@ -44,26 +33,21 @@ class Structure:
 
     __slots__ = ("type", "values")
 
-    def __init__(self, kind: StructureType, values: list[Value]) -> None:
+    def __init__(self, kind: StructureClass, values: list[Value]) -> None:
         self.type = kind
         self.values = values
 
 
-STRUCTURE_TYPES: dict[Symbol, StructureType] = {}
-
-
-def define_type(kind: StructureType) -> None:
-    """Make a structure type known to typep."""
-    STRUCTURE_TYPES[kind.name] = kind
-    CLASSES[kind.name] = Class(
-        lambda value: isinstance(value, Structure) and kind in value.type.ancestors,
-        (kind.parent.name,) if kind.parent is not None else (),
-    )
+def structure_class(name: Any) -> StructureClass | None:
+    """The structure type of a name, if there is one."""
+    found = CLASSES.get(name) if name.__class__ is Symbol else None
+    return found if isinstance(found, StructureClass) else None
 
 
 def _parts(structure: Structure, settings: Settings) -> Parts | str:
-    if structure.type.printer is not None:
-        return str(structure.type.printer(structure))
+    own = printed_by_method(structure, settings)
+    if own is not None:
+        return own
     items: list[Value] = [structure.type.name]
     for slot, value in zip(structure.type.slots, structure.values):
         items += [keyword(slot.name.name), value]
@@ -79,14 +63,14 @@ def copy_structure(structure: Any) -> Value:
 
 
 COMPOUNDS[Structure] = _parts
-NAMERS[Structure] = lambda structure: structure.type.name
+CLASS_OF[Structure] = lambda structure: structure.type
 STRUCTURES[Structure] = lambda structure: [structure.type, *structure.values]
 
 
 @builtin("%make-structure", "(type &rest values)")
 def make_structure(kind: Any, *values: Any) -> Value:
     """An object of a structure type, its slots in order."""
-    return Structure(STRUCTURE_TYPES[kind], list(values))
+    return Structure(CLASSES[kind], list(values))  # type: ignore[arg-type]
 
 
 @builtin("%slot-value", "(value type slot)")

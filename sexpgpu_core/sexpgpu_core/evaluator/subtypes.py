@@ -6,7 +6,6 @@ from typing import Any
 
 from .numeric import compare
 from .type_specifiers import (
-    CLASSES,
     KINDS,
     Arrays,
     Complement,
@@ -207,8 +206,9 @@ def _ancestors(name: Any) -> set[Any]:
         found.add(name)
         if name.__class__ is str:
             todo.append(KINDS[name].parent)
-        elif name in CLASSES:
-            todo += CLASSES[name].parents
+        else:  # a class, some of which have rows in KINDS too
+            found |= name.ancestors
+            todo += [c.name.name.lower() for c in name.ancestors if c.name.name.lower() in KINDS]
     return found
 
 
@@ -239,7 +239,7 @@ def _same_class_disjoint(a: Any, b: Any) -> Answer:
         return YES if not a.kinds & b.kinds or _apart(a, b) or _apart(b, a) else NO
     if a.__class__ is Named:
         related = b.name in _ancestors(a.name) or a.name in _ancestors(b.name)
-        return NO if related else YES
+        return NO if related else UNKNOWN if _may_share(a.name, b.name) else YES
     if a.__class__ is Conses:
         return YES if YES in (_disjoint(a.car, b.car), _disjoint(a.cdr, b.cdr)) else UNKNOWN
     if a.element is not None and b.element is not None and a.element != b.element:
@@ -250,6 +250,11 @@ def _same_class_disjoint(a: Any, b: Any) -> Answer:
         x is None or y is None or x == y for x, y in zip(a.dims, b.dims)
     )
     return NO if same else YES
+
+
+def _may_share(a: Any, b: Any) -> bool:
+    """Whether some class could be below two classes that are not one below the other."""
+    return a.__class__ is not str and a.__class__ is b.__class__ and a.meta == "STANDARD-CLASS"
 
 
 def _apart(a: Numbers, b: Numbers) -> bool:

@@ -1,6 +1,6 @@
 """The small algebra that types are parsed to: unions, ranges of numbers, arrays, named kinds.
 
-What defines types (deftype, defstruct, define-condition) fills EXPANDERS, CLASSES and NAMERS.
+deftype fills EXPANDERS; classes are in `classes`.
 """
 
 from __future__ import annotations
@@ -11,22 +11,8 @@ from typing import Any
 from ..records import NamedTuple
 from .values import NIL, Character, Function, Staged, Symbol, T, Value
 
-
-class Class(NamedTuple):
-    """A type of structures or conditions: `test` of a value, and the types it is a part of."""
-
-    test: Callable[[Value], bool]
-    parents: tuple[Symbol, ...]
-
-
 EXPANDERS: dict[Symbol, Callable[..., Value]] = {}
 """deftype: name -> function of the specifier's arguments that gives another specifier."""
-
-CLASSES: dict[Symbol, Class] = {}
-"""Structures and conditions by name."""
-
-NAMERS: dict[type, Callable[[Any], Value]] = {}
-"""What type-of says of values of a Python class."""
 
 
 class Union(NamedTuple):
@@ -69,7 +55,7 @@ class Conses(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A row of KINDS, or a class."""
+    """A row of KINDS by name, or a class itself."""
 
     name: Any
 
@@ -160,8 +146,6 @@ ATOMIC: dict[str, Any] = {
     "PACKAGE": NONE,
     "READTABLE": NONE,
     "RESTART": NONE,
-    "METHOD": NONE,
-    "GENERIC-FUNCTION": NONE,
     "ARRAY": Arrays(None, None),
     "SIMPLE-ARRAY": Arrays(None, None, True),
     "VECTOR": ANY_VECTOR,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import problem
+from .classes import CLASSES, Class, is_instance
 from .definitions import core_symbol
 from .equality import eql
 from .faults import wrong_type
@@ -15,18 +16,15 @@ from .type_kinds import (
     ALL,
     ANY_CONS,
     ATOMIC,
-    CLASSES,
     EXPANDERS,
     FIXNUM,
     FLOAT_KIND,
     INTEGER_KIND,
     KINDS,
-    NAMERS,
     NONE,
     RATIONAL_KIND,
     REAL_KIND,
     Arrays,
-    Class,
     Complement,
     Conses,
     Intersection,
@@ -84,7 +82,7 @@ def _is_array(x: Value, t: Arrays) -> bool:
 
 
 def _is_named(x: Value, t: Named) -> bool:
-    return KINDS[t.name].test(x) if t.name.__class__ is str else CLASSES[t.name].test(x)
+    return KINDS[t.name].test(x) if t.name.__class__ is str else is_instance(x, t.name)
 
 
 def _satisfies(x: Value, t: Satisfying) -> bool:
@@ -130,7 +128,10 @@ def parse_type(spec: Value) -> Any:
             if known is not None:
                 return known
             if spec in CLASSES:
-                return Named(spec)
+                return Named(CLASSES[spec])
+        elif isinstance(spec, Class):
+            known = ATOMIC.get(spec.name.name) if spec.name.home == "" else None
+            return Named(spec) if known is None else known
         head = spec.car if spec.__class__ is Cons else spec
         if head.__class__ is not Symbol:
             break
@@ -301,14 +302,11 @@ def typep(value: Value, spec: Value) -> bool:
 __all__ = [
     "ALL",
     "ATOMIC",
-    "CLASSES",
     "EXPANDERS",
     "FIXNUM",
     "KINDS",
-    "NAMERS",
     "NONE",
     "Arrays",
-    "Class",
     "Complement",
     "Conses",
     "Intersection",

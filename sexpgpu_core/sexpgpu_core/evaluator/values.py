@@ -124,9 +124,13 @@ def character(char: str) -> Character:
 
 
 class Array:
-    """An array of any rank: `data` in row-major order. `fill` is the fill pointer or None."""
+    """An array of any rank: `data` in row-major order. `fill` is the fill pointer or None.
 
-    __slots__ = ("adjustable", "data", "dims", "element", "fill")
+    `declared`: the type of elements that it was made for, as written and parsed, where `element`
+    says less.
+    """
+
+    __slots__ = ("adjustable", "data", "declared", "dims", "element", "fill")
 
     def __init__(
         self,
@@ -141,6 +145,7 @@ class Array:
         self.element = element  # t character bit integer float: upgraded element type
         self.fill = fill
         self.adjustable = adjustable
+        self.declared: Any = None
 
 
 class Vector(Array):
@@ -206,6 +211,10 @@ class Function:
         self.doc = doc
         self.staged = staged
         self.span = span
+
+    def in_evaluation(self) -> Function:
+        """What its name means in one evaluation: a generic function starts anew in each."""
+        return self
 
 
 class Staged:

@@ -3,6 +3,8 @@
 from . import (
     branch_forms,
     builtins,
+    chapters,
+    compiling,
     condition_builtins,
     condition_definitions,
     definition_forms,
@@ -24,6 +26,8 @@ from . import (
 __all__ = [
     "branch_forms",
     "builtins",
+    "chapters",
+    "compiling",
     "condition_builtins",
     "condition_definitions",
     "definition_forms",

@@ -53,6 +53,8 @@ ITERATION = body(1, 2, DATA)
 DECLARATION = Style("declaration")
 ASSIGNMENT = Style("assignment")
 ONE, TWO = body(1), body(2)
+METHOD = body(2, 1, None, DATA)
+"""Without qualifiers; each stands with the operator too."""
 
 _ROWS: tuple[tuple[str, Style], ...] = (
     (
@@ -61,7 +63,10 @@ _ROWS: tuple[tuple[str, Style], ...] = (
     ),
     ("defsetf define-setf-expander", DEFINITION),
     ("optimizer-update", body(1, 1, DATA)),
-    ("define-condition", body(2, 1, None, DATA, rest=ROWS)),
+    ("define-condition defclass", body(2, 1, None, DATA, rest=ROWS)),
+    ("defgeneric define-method-combination", DEFINITION),
+    ("defmethod", METHOD),
+    ("with-slots with-accessors", body(2, 1, DATA)),
     ("defstruct", body(1, 0, DATA, rest=DATA)),
     ("defknob defvariant defsweep defeval deftarget defrun require", DECLARATION),
     ("defparam defstate load-params defvar defparameter defconstant", DECLARATION),
@@ -114,11 +119,21 @@ def style_of(node: Node, given: Style | None, macros: Mapping[str, int]) -> Styl
         return given
     name = node.operator
     known = TABLE.get(name.removeprefix("cl:"))
+    if known is METHOD:
+        return _method(node)
     if known is not None:
         return known
     if given is QUOTED or (node.prefix.endswith("'") and not node.prefix.endswith("#'")):
         return QUOTED
     return _by_name(name, macros)
+
+
+def _method(node: Node) -> Style:
+    """As many arguments as there are up to the lambda list stand with the operator."""
+    items = node.items or []
+    lists = [at for at, item in enumerate(items) if at > 1 and item.text == "("]
+    count = lists[0] if lists else 2
+    return body(count, 1, *[None] * (count - 1), DATA)
 
 
 def _by_name(name: str, macros: Mapping[str, int]) -> Style:

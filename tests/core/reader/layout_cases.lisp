@@ -289,3 +289,31 @@ three"
   (print 1)
   (print 2))
 
+
+;;;; classes and methods: qualifiers stand with the name
+(defclass dense (layer other) ((width :initarg :width :reader width :initform 3 :documentation "How many units it has.") (depth :initarg :depth)) (:default-initargs :width 4))
+(defgeneric size (layer thing) (:documentation "How big.") (:method ((l layer) thing) (list (width l) thing)))
+(defmethod size :around ((l dense) (other (eql 'something)) &key test) (print l) (call-next-method))
+(defmethod (setf size) (new (l dense)) (print l) (setf (slot-value l 'size) new))
+(with-slots (a b) object (print a) (list a b))
+;;;; =>
+(defclass dense (layer other)
+  ((width :initarg :width :reader width :initform 3 :documentation "How many units it has.")
+   (depth :initarg :depth))
+  (:default-initargs :width 4))
+
+(defgeneric size (layer thing)
+  (:documentation "How big.")
+  (:method ((l layer) thing) (list (width l) thing)))
+
+(defmethod size :around ((l dense) (other (eql 'something)) &key test)
+  (print l)
+  (call-next-method))
+
+(defmethod (setf size) (new (l dense))
+  (print l)
+  (setf (slot-value l 'size) new))
+
+(with-slots (a b) object
+  (print a)
+  (list a b))

@@ -107,7 +107,7 @@ def adjust_array(
     made.fill = fill_of("adjust-array", fill_pointer, dims)
     if fill_pointer is NIL and old.fill is not None:
         made.fill = min(old.fill, dims[0])
-    made.adjustable = old.adjustable
+    made.adjustable, made.declared = old.adjustable, old.declared
     if not old.adjustable:
         return made
     old.dims, old.data, old.fill = made.dims, made.data, made.fill

@@ -9,7 +9,8 @@ from ..definitions import builtin, core_symbol
 from ..faults import bad_argument, check_cells, wrong_type
 from ..printer import brief
 from ..sequence_parts import checked_element, items_of, stored, vector_of
-from ..type_specifiers import upgraded
+from ..subtypes import is_subtype
+from ..type_specifiers import is_all, parse_type, upgraded
 from ..values import NIL, Array, Cons, String, T, Value, Vector, character
 from .bounds import index, natural
 from .defining import predicate
@@ -84,7 +85,22 @@ def make_array(
     made = built("make-array", dims, items, element)
     made.adjustable = adjustable is not NIL
     made.fill = fill_of("make-array", fill_pointer, dims)
+    if element_type is not None:
+        given = initial_element is not None or initial_contents is not None
+        _declare(made, element_type, items if given else [])
     return made
+
+
+def _declare(array: Array, spec: Value, items: list[Value]) -> None:
+    """Let an array hold only elements of the type that it is made for."""
+    if element_type_of(array.element) is spec or array.element == "nil":
+        return
+    kind = parse_type(spec)
+    if is_all(kind) or is_subtype(parse_type(element_type_of(array.element)), kind)[0]:
+        return
+    array.declared = (spec, kind)
+    for item in items:
+        stored("make-array", array, item)
 
 
 def contents_of(
@@ -145,10 +161,7 @@ def element_at(array: Array, at: int) -> Value:
 
 
 def store_at(name: str, array: Array, at: int, new: Any) -> Value:
-    if isinstance(array, Vector):
-        array.data[at] = stored(name, array, new)
-    else:
-        array.data[at] = checked_element(name, array.element, new)
+    array.data[at] = stored(name, array, new)
     return new
 
 
@@ -211,9 +224,8 @@ def svref(items: Any, at: Any) -> Value:
 @builtin("(setf svref)", "(new vector index)")
 def set_svref(new: Any, items: Any, at: Any) -> Value:
     """Set the element of an index."""
-    data = _simple_vector("setf svref", items).data
-    data[index("setf svref", at, len(data))] = new
-    return new
+    vector = _simple_vector("setf svref", items)
+    return store_at("setf svref", vector, index("setf svref", at, len(vector.data)), new)
 
 
 @builtin("row-major-aref", "(array index)")

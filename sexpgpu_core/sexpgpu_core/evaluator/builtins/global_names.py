@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
-from ..definitions import CORE_SYMBOLS, builtin
+from ..definitions import builtin, standard_symbol
 from ..faults import wrong_type
 from ..machine import current
+from ..modules import STANDARD_PREFIXES
 from ..values import (
     KEYWORDS,
     NIL,
@@ -41,18 +42,48 @@ def _status(name: str, module: Any) -> Value:
     """How a name is known: :internal, :inherited (the standard's), or nil."""
     if name in module.symbols:
         return keyword("INTERNAL")
-    return keyword("INHERITED") if name in CORE_SYMBOLS else NIL
+    return keyword("INHERITED") if standard_symbol(name) is not None else NIL
 
 
-def _is_keyword_package(package: Any) -> bool:
-    return package is not None and text_of("intern", package).upper() == "KEYWORD"
+def package_name_of(name: str, package: Any) -> str:
+    """What a package designator means: "KEYWORD", "COMMON-LISP" or, of this module, "" ."""
+    if package is None or package is NIL:
+        return ""
+    text = text_of(name, package)
+    if text.upper() == "KEYWORD":
+        return "KEYWORD"
+    if text.upper() in STANDARD_PREFIXES:
+        return "COMMON-LISP"
+    if current().module.is_named(text.upper()):
+        return ""
+    raise problem(
+        "E-TYPE",
+        f"{name}: no package is named {text.lower()}",
+        hint="there are common-lisp, keyword, and common-lisp-user, which is the file's own module",
+        kind="package-error",
+    )
 
 
-@builtin("intern", "(name &optional module)")
-def intern(name: Any, module: Any = None) -> Value:
+@builtin("find-package", "(name)")
+def find_package(name: Any) -> Value:
+    """What stands for one: :common-lisp, :keyword, :common-lisp-user (this module); or nil."""
+    text = text_of("find-package", name).upper()
+    if text == "KEYWORD" or text in STANDARD_PREFIXES:
+        return keyword("KEYWORD" if text == "KEYWORD" else "COMMON-LISP")
+    return keyword("COMMON-LISP-USER") if current().module.is_named(text) else NIL
+
+
+@builtin("package-name", "(package)")
+def package_name(package: Any) -> Value:
+    """The name of a package."""
+    return String(package_name_of("package-name", package) or "COMMON-LISP-USER")
+
+
+@builtin("intern", "(name &optional package)")
+def intern(name: Any, package: Any = None) -> Value:
     """The symbol of a name in this module (a keyword with :keyword), and how it was known."""
     text = _string("intern", name)
-    if _is_keyword_package(module):
+    if package_name_of("intern", package) == "KEYWORD":
         status = keyword("EXTERNAL") if text in KEYWORDS else NIL
         return MultipleValues((keyword(text), status))
     here = current().module
@@ -60,19 +91,17 @@ def intern(name: Any, module: Any = None) -> Value:
     return MultipleValues((here.intern(text), status))
 
 
-@builtin("find-symbol", "(name &optional module)")
-def find_symbol(name: Any, module: Any = None) -> Value:
+@builtin("find-symbol", "(name &optional package)")
+def find_symbol(name: Any, package: Any = None) -> Value:
     """The symbol of a name if this module has it, and how it is known."""
     text = _string("find-symbol", name)
-    if _is_keyword_package(module):
-        found = KEYWORDS.get(text)
-        return MultipleValues((NIL, NIL) if found is None else (found, keyword("EXTERNAL")))
-    if module is not None and text_of("find-symbol", module).upper() in ("CL", "COMMON-LISP"):
-        found = CORE_SYMBOLS.get(text)
-        return MultipleValues((NIL, NIL) if found is None else (found, keyword("EXTERNAL")))
-    here = current().module
-    status = _status(text, here)
-    return MultipleValues((NIL if status is NIL else here.intern(text), status))
+    where = package_name_of("find-symbol", package)
+    if where == "":
+        here = current().module
+        status = _status(text, here)
+        return MultipleValues((NIL if status is NIL else here.intern(text), status))
+    found = KEYWORDS.get(text) if where == "KEYWORD" else standard_symbol(text)
+    return MultipleValues((NIL, NIL) if found is None else (found, keyword("EXTERNAL")))
 
 
 @builtin("proclaim", "(declaration)")
@@ -87,13 +116,15 @@ def proclaim(declaration: Any) -> Value:
 
 @builtin("symbol-package", "(symbol)")
 def symbol_package(symbol: Any) -> Value:
-    """The name of the module that owns a symbol: :common-lisp, :keyword, a string; nil if none."""
+    """What stands for the package of a symbol, as find-package says; the name of another module as
+    a string; nil if it has none."""
     found = symbol_of("symbol-package", symbol)
     if found.home is None:
         return NIL
     if found.keyword or found.home == "":
         return keyword("KEYWORD" if found.keyword else "COMMON-LISP")
-    return String(found.home)
+    here = current().module
+    return keyword("COMMON-LISP-USER") if found.home == here.home else String(found.home)
 
 
 @builtin("gentemp", "(&optional prefix)")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..classes import CLASS_OF, proper_name
 from ..definitions import builtin, core_symbol
 from ..faults import wrong_type
 from ..numeric import is_number, to_float
 from ..sequence_parts import items_of, sequence_of_type
 from ..subtypes import is_subtype
 from ..type_specifiers import (
-    NAMERS,
     Conses,
     Members,
     Named,
@@ -64,8 +64,8 @@ _SIMPLE_NAMES: dict[type, str] = {
 def type_of(value: Any) -> Value:
     """The most specific type of an object."""
     kind = value.__class__
-    if kind in NAMERS:
-        return NAMERS[kind](value)
+    if kind in CLASS_OF:
+        return proper_name(CLASS_OF[kind](value))
     if kind in _SIMPLE_NAMES:
         return core_symbol(_SIMPLE_NAMES[kind])
     if kind is int:

@@ -103,7 +103,7 @@ def test_equal_tables_find_strings_and_trees(lisp: Evaluate) -> None:
 
 
 def test_what_is_left_out_names_what_stands_in() -> None:
-    assert unsupported("DEFCLASS")
+    assert unsupported("DEFPACKAGE")
     assert unsupported("CAR") is None
     assert all(hint for hint in HINTS.values())
 
