@@ -28,6 +28,7 @@ class Saver:
         self._clock = folder.clock.monotonic
         self._writer = Writer(self._clock)
         self.last: int | None = None  # step of the last one begun
+        self._lost: Written | None = None  # the last one that could not be written
 
     def save(self, document: Mapping[str, Any], best: bool) -> None:
         """Take a snapshot and begin to write it; waits for a write that is in flight."""
@@ -72,19 +73,24 @@ class Saver:
     def collect(self, wait: bool = False, ending: bool = False) -> None:
         """Tell what ended. A write that failed is a warning while an older one is whole.
 
-        Raises E-CHECKPOINT-DISK where there is none, or where the `ending` run keeps no other.
+        Raises E-CHECKPOINT-DISK where there is none, or where the last one of the `ending` run
+        is lost, whenever that was told.
         """
         if wait:
             self._writer.wait()
         for written in self._writer.collect():
             if written.saved is not None:
                 self._tell(written, written.saved)
-            elif written.error is not None:
-                self._failed(written, ending and written.step == self.last)
+            else:
+                self._lost = written
+                self._warn(written)
+        lost = self._lost
+        if ending and lost is not None and lost.step == self.last and lost.error is not None:
+            raise lost.error
 
-    def _failed(self, written: Written, fatal: bool) -> None:
+    def _warn(self, written: Written) -> None:
         assert written.error is not None
-        if fatal or written.error.diagnostic.facts.get("older") is None:
+        if written.error.diagnostic.facts.get("older") is None:
             raise written.error
         self._folder.events.warn(written.error.diagnostic, written.step, once=False)
         self._folder.log(str(written.error))

@@ -21,6 +21,7 @@ from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import CheckpointDeclaration
 from sexpgpu_core.runtime import control, events
 from sexpgpu_core.runtime.fault import Cause
+from sexpgpu_core.runtime.saving import Saver
 from sexpgpu_core.runtime.signals import Signals
 
 
@@ -263,6 +264,20 @@ def test_a_disk_that_stays_full_fails_the_run_at_its_end_and_keeps_the_older_che
     assert (summary.state, summary.exit, summary.error.code) == ("failed", 3, "E-CHECKPOINT-DISK")
     assert Checkpoints(summary.folder / "checkpoints").choose("latest").step == 5
     summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), disk=FullFrom(2))
+    assert (summary.state, summary.exit, summary.error.code) == ("failed", 3, "E-CHECKPOINT-DISK")
+
+
+def test_a_lost_last_checkpoint_fails_the_run_though_it_was_told_before_the_end(
+    tmp_path, monkeypatch
+):
+    told_then = Saver.collect
+
+    def collect(saver, wait=False, ending=False):
+        told_then(saver, wait=True)
+        return told_then(saver, wait, ending)
+
+    monkeypatch.setattr(Saver, "collect", collect)
+    summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), disk=FullFrom(5))
     assert (summary.state, summary.exit, summary.error.code) == ("failed", 3, "E-CHECKPOINT-DISK")
 
 
