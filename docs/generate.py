@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 from importlib.resources import files
 from inspect import getdoc
@@ -20,15 +20,16 @@ import click
 from sexpgpu_cli.program import GROUPS, Program
 from sexpgpu_core import config, hookspecs, plugins
 from sexpgpu_core.data.kinds import SOURCES
-from sexpgpu_core.diagnostics import catalogue
+from sexpgpu_core.diagnostics import Diagnostic, Problems, catalogue
+from sexpgpu_core.diagnostics.render_text import render
 from sexpgpu_core.evaluator.definitions import BUILTINS
-from sexpgpu_core.evaluator.values import Cons, String, list_items
-from sexpgpu_core.reader import read_all
+from sexpgpu_core.evaluator.evaluator import Evaluator
+from sexpgpu_core.manual import CHAPTERS, entries, find
+from sexpgpu_core.manual.module_words import definitions, provided
 from sexpgpu_core.registry import BUILTIN, HOOKS, merge
 from sexpgpu_core.spans import Source
 from sexpgpu_core.staging import builtins as tensor_builtins
 from sexpgpu_core.staging.context import NAMES, PLACES, STEP_SCALARS
-from sexpgpu_core.staging.lisp_text import DataNames
 
 DOCS = Path(__file__).parent
 
@@ -143,11 +144,15 @@ def module_words(package: str, path: str, prefix: str) -> Callable[[], str]:
 
     def write() -> str:
         text = (files(package) / path).read_text(encoding="utf-8")
-        provided = set(_provide(text).split())
+        names = provided(text)
         lines: list[str] = []
         for part in re.split(r"^;;; ", text, flags=re.M)[1:]:
             title, _, body = part.partition("\n")
-            rows = [_row(f"{prefix}:{n}", *r) for n, *r in _definitions(body) if n in provided]
+            rows = [
+                _row(f"{prefix}:{d.name}", d.lambda_list, d.doc)
+                for d in definitions(body)
+                if d.name in names
+            ]
             if rows:
                 lines += [f"## {title.partition('.')[0]}", "", *WORDS, *rows, ""]
         return "\n".join(lines).rstrip()
@@ -155,25 +160,61 @@ def module_words(package: str, path: str, prefix: str) -> Callable[[], str]:
     return write
 
 
-def _provide(text: str) -> str:
-    found = re.search(r"\(provide ([^()]*)\)", text)
-    assert found is not None
-    return found[1]
+def listed_words(page: str) -> Callable[[], str]:
+    """The words of a page by chapter: a call, what it is, examples with their values."""
+
+    def write() -> str:
+        lines: list[str] = []
+        for chapter in [c for c in CHAPTERS if c.page == page]:
+            lines += [f"## {chapter.title}", ""]
+            for name in entries(chapter):
+                lines += _listed(name)
+            lines.append("")
+        return "\n".join(lines).rstrip()
+
+    return write
 
 
-DEFINING = ("DEFMODEL", "DEFUN", "DEFOPTIMIZER", "DEFSCHEDULE")
+def _listed(name: str) -> list[str]:
+    word = find(name)
+    assert word is not None
+    place = " *A place.*" if word.place and word.kind == "function" else ""
+    shown = [f"  {_code(f)} → {_code(v)}" for f, v in word.examples]
+    return [
+        f"- {_code(word.usage)} {word.doc}{place}",
+        *(s + "  " for s in shown[:-1]),
+        *shown[-1:],
+    ]
 
 
-def _definitions(text: str) -> Iterator[tuple[str, str, str]]:
-    """Name, lambda list and docstring of each definition of a text."""
-    forms, _ = read_all(Source("-", text), DataNames())
-    for form in forms:
-        parts = list_items(form) if isinstance(form, Cons) else []
-        if len(parts) > 3 and parts[0].name in DEFINING:
-            doc = parts[3].text() if isinstance(parts[3], String) else ""
-            span = parts[2].span if isinstance(parts[2], Cons) else None
-            given = " ".join(text[span.start : span.end].split()) if span else "()"
-            yield parts[1].name.lower(), given, doc
+def _code(text: str) -> str:
+    """Text as code, on one line."""
+    line = " ".join(part.strip() for part in text.split("\n"))
+    return f"`` {line} ``" if "`" in line else f"`{line}`"
+
+
+def told(text: str) -> list[Diagnostic]:
+    """What the evaluator says of a text as a file of its own."""
+    evaluator = Evaluator()
+    try:
+        evaluator.load(Source("page.lisp", text))
+    except Problems as problems:
+        return [*problems.diagnostics, *evaluator.diagnostics]
+    return evaluator.diagnostics
+
+
+SHOWN = re.compile(
+    r"(```lisp values [EW][^\n]*\n((?:(?!```).)*)```\n\n```text diagnostic\n).*?```", re.S
+)
+
+
+def diagnostics(page: str) -> str:
+    """A page with what is said of its wrong examples under each."""
+
+    def show(found: re.Match[str]) -> str:
+        return found[1] + "\n\n".join(render(d) for d in told(found[2])) + "\n```"
+
+    return SHOWN.sub(show, page)
 
 
 def sources() -> str:
@@ -201,10 +242,18 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "tensors.md": {"words": tensors},
     "nn.md": {"words": module_words("sexpgpu_nn", "lisp/nn.lisp", "nn")},
     "optim.md": {"words": module_words("sexpgpu_optim", "lisp/optim.lisp", "optim")},
+    "special-forms.md": {"words": listed_words("special-forms")},
+    "prelude.md": {"words": listed_words("prelude")},
+    "builtins.md": {"words": listed_words("builtins")},
+    "functions.md": {},
+    "control.md": {},
+    "macros.md": {},
+    "require.md": {},
     "data.md": {"sources": sources},
     "objective.md": {"context": context},
 }
-"""Page -> part -> what writes it, between `<!-- PART -->` and `<!-- end -->`."""
+"""Page -> part -> what writes it, between `<!-- PART -->` and `<!-- end -->`. What is said of
+wrong examples is written into these pages too."""
 
 
 def written(page: str) -> str:
@@ -213,7 +262,7 @@ def written(page: str) -> str:
     for part, write in PARTS[page].items():
         made = f"<!-- {part} -->\n{write()}\n<!-- end -->"
         text = re.sub(rf"<!-- {part} -->.*?<!-- end -->", lambda _: made, text, flags=re.S)  # noqa: B023
-    return text
+    return diagnostics(text)
 
 
 def main(check: bool) -> int:

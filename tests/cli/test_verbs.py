@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from cli_program import Api, Program
 
+from sexpgpu_cli import main
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 STATUS: dict[str, Any] = {
@@ -186,6 +188,54 @@ def test_docs_lists_topics_and_prints_pages_in_parts(program: Program) -> None:
     first = program("docs", "errors")
     assert len(first.out.encode()) < 8400
     assert "... more: sexpgpu docs errors --part 2" in first.out
+
+
+@pytest.mark.parametrize(
+    ("name", "usage", "example"),
+    [
+        ("car", "(car list)", "(car '(1 2 3))  ; 1"),
+        ("loop", "(loop clause", "collect (list i x))"),
+        ("defknob", "(defknob name default", "(defknob width 64"),
+        ("matmul", "(matmul x y", "(matmul x w)"),
+        ("quote", "(quote object)", "'(+ 1 2)  ; (+ 1 2)"),
+    ],
+)
+def test_docs_of_a_word_is_its_call_what_it_is_and_an_example(
+    program: Program, name: str, usage: str, example: str
+) -> None:
+    told = program("docs", name).out
+    assert told.startswith(usage)
+    assert example in told
+    assert "more: sexpgpu docs " in told
+    assert len(told.encode()) < 1024
+    document = program("docs", name.upper(), "--json").document
+    assert (document["document"], document["name"]) == ("word", name)
+
+
+def test_docs_knows_what_modules_provide(program: Program) -> None:
+    assert program("docs", "nn:linear").out.startswith("(nn:linear x out &key (bias t)")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("lenght", "length"), ("nn:liner", "nn:linear"), ("contrl", "control"), ("e-tpe", "e-type")],
+)
+def test_docs_of_what_is_none_names_the_nearest(program: Program, name: str, meant: str) -> None:
+    done = program("docs", name)
+    assert done.exit == 2
+    assert f"did you mean {meant}?" in done.err
+
+
+def test_the_shell_completes_topics_words_and_codes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_SEXPGPU_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_CWORD", "2")
+    for begun, whole in [("nn:lin", "nn:linear"), ("cont", "control"), ("E-SHAPE-MAT", "-MATMUL")]:
+        monkeypatch.setenv("COMP_WORDS", f"sexpgpu docs {begun}")
+        with pytest.raises(SystemExit):
+            main.run([])
+        assert whole in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

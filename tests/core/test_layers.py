@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("runtime",),
     ("entries", "config"),
     ("hookspecs", "registry"),
+    ("manual",),
     ("plugins", "plugin"),
     ("compile",),
     ("sweeps",),

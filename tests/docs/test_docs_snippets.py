@@ -1,7 +1,9 @@
 """Every fenced block of Lisp and of commands in the pages is run.
 
 `lisp`: a whole run file, checked. `lisp fragment`: a run file is completed around it; a form with
-`; VALUE` behind it is evaluated and must give that. A code after these: it must fail so.
+`; VALUE` behind it is evaluated and must give that. `lisp values`: forms evaluated in order by the
+language alone, with the values behind them. `lisp file NAME`: what later fragments of the page find
+beside them. A code after these: it must fail so.
 `console`: commands, run in order in one folder that has examples/ and the README's digits.lisp;
 `run` is cut to two steps.
 """
@@ -15,11 +17,15 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from sexpgpu_core import api
+from sexpgpu_core.diagnostics import Diagnostic, Problems
+from sexpgpu_core.evaluator.evaluator import Evaluator
+from sexpgpu_core.evaluator.printer import print_text
+from sexpgpu_core.evaluator.values import MultipleValues
 from sexpgpu_core.spans import Source
 
 ROOT = Path(__file__).parents[2]
@@ -102,9 +108,60 @@ def test_blocks_say_what_they_are() -> None:
     assert {b.language for b in blocks()} <= known
 
 
-@pytest.mark.parametrize("block", LISP, ids=lambda b: b.id)
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where fragments stand."""
+    monkeypatch.chdir(tmp_path)
+
+
+def files_of(page: str) -> None:
+    """Write the files that a page has."""
+    for block in LISP:
+        kind, _, name = block.words.partition(" ")
+        if block.page == page and kind == "file":
+            Path(name).write_text(block.text, encoding="utf-8")
+
+
+VALUED = [b for b in LISP if b.words.startswith("values")]
+
+
+@pytest.mark.parametrize("block", VALUED, ids=lambda b: b.id)
+def test_values_of_the_pages_are_what_the_language_gives(block: Block) -> None:
+    if codes := block.words.split()[1:]:
+        assert [d.code for d in told(block.text)] == codes
+        return
+    evaluator, shown = Evaluator(), 0
+    for form in top_level(block.text):
+        _, valued = parted(form)
+        found = evaluator.evaluate(valued[0][0] if valued else form)
+        if valued:
+            assert printed(found) == valued[0][1].strip()
+            shown += 1
+    assert shown
+
+
+def told(text: str) -> list[Diagnostic]:
+    """What is said of a text as a file of its own."""
+    evaluator = Evaluator()
+    try:
+        evaluator.load(Source("page.lisp", text))
+    except Problems as problems:
+        return [*problems.diagnostics, *evaluator.diagnostics]
+    return evaluator.diagnostics
+
+
+def printed(found: Any) -> str:
+    values = found if isinstance(found, MultipleValues) else (found,)
+    return "; ".join(print_text(value) for value in values)
+
+
+CHECKED = [b for b in LISP if b not in VALUED and not b.words.startswith("file")]
+
+
+@pytest.mark.parametrize("block", CHECKED, ids=lambda b: b.id)
 def test_lisp_of_the_pages_runs(block: Block) -> None:
     words = block.words.split()
+    files_of(block.page)
     if "fragment" in words:
         forms, valued = parted(block.text)
         text = completed(forms)
@@ -137,14 +194,19 @@ def completed(forms: list[str]) -> str:
     """A whole run file of a fragment's forms: what they lack comes from DIGITS or TEXT."""
     text = "".join(forms)
     around = TEXT if "(windows " in text or "&key tokens" in text else DIGITS
-    given = {_kind(form) for form in forms}
-    rest = [f for f in top_level(around) if _kind(f) == "(require " or _kind(f) not in given]
-    forms = [form for form in forms if _kind(form) != "(require "]
+    given = {_given(form) for form in forms}
+    rest = [form for form in top_level(around) if _given(form) not in given]
     return "\n".join(sorted([*rest, *forms], key=_rank))
 
 
 def _kind(form: str) -> str:
     return next((head for head in ORDER if form.startswith(head)), "")
+
+
+def _given(form: str) -> str:
+    """What there is one of: a contract's form, or the require of one module."""
+    kind = _kind(form)
+    return kind + form.split('"')[1] if kind == "(require " else kind
 
 
 def _rank(form: str) -> int:

@@ -1,13 +1,18 @@
-"""`docs TOPIC`: a page of the documentation, offline, as markdown."""
+"""`docs TOPIC|CODE|NAME`: a page, a code or a word of the language, offline, as markdown."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib.resources import files
+from textwrap import fill, indent
 
 import click
+from click.shell_completion import CompletionItem
 
-from sexpgpu_core.diagnostics import catalogue, nearest, problem
+from sexpgpu_core import manual
+from sexpgpu_core.diagnostics import Problem, catalogue, nearest, problem
+from sexpgpu_core.registry import Registry
 
 from ..answer import Answer, document
 from ..flags import verb
@@ -15,14 +20,30 @@ from ..invocation import Invocation
 from .explain import page
 
 PART_BYTES = 8192
+COLUMNS = 80
+
+
+def known(registry: Registry) -> Iterator[str]:
+    """All that `docs` answers: topics, words, codes."""
+    yield from registry.names("docs")
+    yield from manual.names(registry)
+    yield from catalogue()
+
+
+def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Topics, words and codes that begin so, for the shell."""
+    session: Invocation = ctx.find_root().obj
+    begun = incomplete.lower()
+    found = [n for n in known(session.registry) if n.lower().startswith(begun)]
+    return [CompletionItem(name) for name in dict.fromkeys(found)]
 
 
 @verb("docs")
-@click.argument("topic", metavar="TOPIC|CODE", required=False)
+@click.argument("topic", metavar="TOPIC|CODE|NAME", required=False, shell_complete=complete)
 @click.option("--schema", metavar="NAME", help="The JSON Schema of a document, or event.")
 @click.option("--part", type=click.IntRange(1), default=1, help="Of a page longer than 8 KB.")
 def docs(invocation: Invocation, topic: str | None, schema: str | None, part: int) -> Answer:
-    """Print the page of TOPIC; without one, list the topics."""
+    """Print the page of TOPIC, a code or a word; without one, list the topics."""
     if schema is not None:
         return schema_of(schema)
     registry = invocation.registry
@@ -33,12 +54,47 @@ def docs(invocation: Invocation, topic: str | None, schema: str | None, part: in
         return Answer(document("docs", topics=told), listed)
     if topic.upper() in catalogue():
         return page(invocation, catalogue()[topic.upper()])
+    if topic not in registry.names("docs"):
+        return word(registry, topic)
     _path, text = registry.text("docs", topic)
     parts = split(text)
     shown = parts[min(part, len(parts)) - 1]
     if part < len(parts):
         shown += f"\n... more: sexpgpu docs {topic} --part {part + 1}"
     return Answer(document("docs", topic=topic, part=part, parts=len(parts), text=shown), shown)
+
+
+def word(registry: Registry, name: str) -> Answer:
+    """A word of the language: a call of it, what it is, examples, the topic for more."""
+    found = manual.find(name.lower(), registry)
+    if found is None:
+        raise missing(registry, name)
+    examples = [{"form": form, "value": value or None} for form, value in found.examples]
+    told = {**document("word"), **found._asdict(), "examples": examples}
+    kind = found.kind + (", a place of setf" if found.place else "")
+    lines = [found.usage, "", fill(found.doc, COLUMNS), ""]
+    lines += [shown(form, value) for form, value in found.examples]
+    lines += [""] if found.examples else []
+    return Answer(told, "\n".join([*lines, f"{kind}; more: sexpgpu docs {found.page}"]))
+
+
+def shown(form: str, value: str) -> str:
+    """An example, its value behind it or below where the line would be too long."""
+    text = indent(form, "    ")
+    if not value:
+        return text
+    last = len(text.splitlines()[-1]) + len(value) + 4
+    return f"{text}  ; {value}" if last <= COLUMNS else f"{text}\n    ; {value}"
+
+
+def missing(registry: Registry, name: str) -> Problem:
+    """What to raise for a name that is none of `known`."""
+    if registry.get("docs", name) is None and any(c.name == name for c in registry.clashes):
+        return registry.missing("docs", name)
+    near = nearest(name, {n.lower() if n.isupper() else n for n in known(registry)})
+    hint = f"did you mean {near}?" if near else "sexpgpu docs lists the topics"
+    message = f"no topic, code or word is named {name}"
+    return problem("E-USAGE-VALUE", message, hint=hint, given=name, nearest=near)
 
 
 def schema_of(name: str) -> Answer:

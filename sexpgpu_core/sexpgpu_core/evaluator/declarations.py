@@ -6,6 +6,7 @@ from ..diagnostics import nearest, problem
 from ..reader import span_of
 from ..records import NamedTuple
 from .definitions import core_symbol
+from .printer import brief
 from .values import NIL, Cons, String, Symbol, Value
 
 DECLARE = core_symbol("DECLARE")
@@ -86,9 +87,11 @@ def _one(declared: Declarations, kind: Symbol, names: list[Value], form: Cons) -
 def items_of(form: Value, whole: Value) -> list[Value]:
     """Elements of a list in a form; E-FORM-SHAPE if it is not a proper list."""
     items = []
-    while form.__class__ is Cons:
-        items.append(form.car)
-        form = form.cdr
-    if form is not NIL:
-        raise problem("E-FORM-SHAPE", "a list that ends in a dot is no form", span=span_of(whole))
+    rest = form
+    while rest.__class__ is Cons:
+        items.append(rest.car)
+        rest = rest.cdr
+    if rest is not NIL:
+        why = "a list that ends in a dot is no form" if items else f"{brief(form)} is no list"
+        raise problem("E-FORM-SHAPE", why, span=span_of(whole))
     return items

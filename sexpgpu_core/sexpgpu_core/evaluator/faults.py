@@ -79,10 +79,13 @@ def bad_bounds(function: str, start: Value, end: Value, size: int) -> Problem:
     return _about(found, start, f"(integer 0 {size})")
 
 
-def bad_arithmetic(function: str, why: str) -> Problem:
+def bad_arithmetic(function: str, why: str, *operands: Value) -> Problem:
     """E-ARITHMETIC; `facts.kind` is "division-by-zero", "overflow" or "domain"."""
     kind = {"division by zero": "division-by-zero", "floating-point overflow": "overflow"}
-    return problem("E-ARITHMETIC", f"{function}: {why}", kind=kind.get(why, "domain"))
+    found = problem("E-ARITHMETIC", f"{function}: {why}", kind=kind.get(why, "domain"))
+    found.operation = function  # type: ignore[attr-defined]
+    found.operands = operands  # type: ignore[attr-defined]
+    return found
 
 
 def too_big(function: str) -> Problem:

@@ -22,7 +22,7 @@ from .mistakes import call_mistake, no_function_named, shape
 from .nodes import Code, LocalRef, Node
 from .printer import brief
 from .scope import LocalMacro, Scope, Tail, Variable
-from .special_forms import special_form, without_again
+from .special_forms import declared_behind, special_form, without_again
 from .values import NIL, Cons, Symbol, Value
 
 SETF = core_symbol("SETF")
@@ -217,6 +217,7 @@ def _destructuring_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | Non
     top = scope.function.top
     an.watching.append([])
     binder, inner = analyze_parameters(an, pattern, scope, body.declared, False)
+    declared_behind(an, at)
     code = an.body(body, inner, without_again(tail))
     an.check_used(an.watching.pop())
     scope.function.top = top

@@ -144,7 +144,7 @@ def macro_failed(form: Cons, error: Exception) -> Exception:
     return problem(
         "E-FORM-MACRO",
         f"expanding ({form.car!r} ...): {inner.message}",
-        hint=inner.hint,
+        hint=inner.hint if inner.code != "E-CONDITION" else None,  # the macro's own words say it
         related=(Related("raised here", inner.span), *inner.related) if inner.span else (),
         macro=repr(form.car),
         cause=inner.code,

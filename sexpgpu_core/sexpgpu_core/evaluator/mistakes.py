@@ -12,6 +12,7 @@ from ..reader import MadeSpan, element_span
 from ..spans import Span
 from .definitions import BUILTINS, CHAPTERS, NATIVE_MACROS
 from .printer import brief
+from .scope import Variable
 from .unsupported import unsupported as left_out
 from .values import UNBOUND, Cons, Function, Symbol, Value
 
@@ -164,7 +165,14 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
     if instead is not None:
         return _unsupported(symbol, instead)
     if symbol in variables or (symbol.value is not UNBOUND and symbol.home != ""):
+        if symbol in variables and variables[symbol].__class__ is Variable:
+            variables[symbol].used = True  # it is meant, though called as a function
         return _variable_called(name, at)
+    lower = m.module.symbols.get(symbol.name.lower())
+    if lower is not None and lower in m.cells and m.cells[lower].defined:
+        hint = INTERNED.format(lower.name)
+        message = f"no function or macro is named {name}"
+        return problem("E-NAME-FUNCTION", message, hint=hint, name=name)
     habit = HABITS.get(symbol.name)
     near = habit or exporter_of(m, symbol.name) or near_name(name, function_names(m))
     edit = replacing(at, name, near) if near and " " not in near else None
@@ -177,6 +185,9 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
         written=name,
         nearest=near if near and " " not in near else None,
     )
+
+
+INTERNED = "there is |{}| in lower case: make symbols by (intern (string-upcase ...))"
 
 
 def near_name(name: str, known: Iterable[str]) -> str | None:
@@ -244,6 +255,10 @@ def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
             written=name,
             nearest=f"#'{name}",
         )
+    lower = m.module.symbols.get(symbol.name.lower())
+    if lower is not None and lower.value is not UNBOUND:
+        hint = INTERNED.format(lower.name)
+        return problem("E-NAME-UNBOUND", f"no variable is named {name}", hint=hint, name=name)
     near = exporter_of(m, symbol.name) or near_name(name, variable_names(m))
     return problem(
         "E-NAME-UNBOUND",

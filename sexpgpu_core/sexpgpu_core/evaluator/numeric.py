@@ -69,7 +69,7 @@ def _rational(name: str, a: Value, b: Value, op: str) -> Value:
         return ratio(an * bn, ad * bd)
     if op == "/":
         if bn == 0:
-            raise bad_arithmetic(name, "division by zero")
+            raise bad_arithmetic(name, "division by zero", a, b)
         return ratio(an * bd, ad * bn)
     if op == "-":
         bn = -bn
@@ -78,7 +78,7 @@ def _rational(name: str, a: Value, b: Value, op: str) -> Value:
 
 def _divide_floats(a: float, b: float) -> float:
     if b == 0:
-        raise bad_arithmetic("/", "division by zero")
+        raise bad_arithmetic("/", "division by zero", a, b)
     return a / b
 
 
@@ -135,7 +135,7 @@ def truncate(name: str, a: Value, b: Value) -> tuple[int, Value]:
         if not is_number(x):
             raise wrong_type(name, x, "a real number")
     if (b.numerator if b.__class__ is Ratio else b) == 0:
-        raise bad_arithmetic(name, "division by zero")
+        raise bad_arithmetic(name, "division by zero", a, b)
     if a.__class__ is float or b.__class__ is float:
         x, y = to_float(name, a), to_float(name, b)
         q = int(checked(name, x / y))

@@ -159,9 +159,9 @@ def no_place(m: Machine, form: Value) -> Exception:
     if form.__class__ is Cons and form.car.__class__ is Symbol:
         known = [n[6:-1] for n in BUILTINS if n.startswith("(SETF ")]
         near = nearest(form.car.name, [*known, *PLACES])
-        hint = f"did you mean ({near.lower()} ...)?" if near else (
-            f"define what it means: (defun (setf {form.car!r}) (value ...) ...)"
-        )  # fmt: skip
+        hint = f"did you mean ({near.lower()} ...)?" if near else None
+        if hint is None and form.car.home != "":  # of the standard nothing can be defined
+            hint = f"define what it means: (defun (setf {form.car!r}) (value ...) ...)"
     return problem("E-PLACE", f"{shown} is no place", hint=hint)
 
 

@@ -12,7 +12,7 @@ from .definitions import core_symbol
 from .machine import Machine
 from .printer import brief
 from .raising import Signalled
-from .values import NIL, String, Symbol, Value
+from .values import NIL, String, Symbol, Value, make_list
 
 TYPES = {
     "E-TYPE": "type-error",
@@ -57,6 +57,11 @@ def condition_of(error: Problem) -> Condition:
     if kind == "type-error":
         _set(condition, "datum", getattr(error, "datum", NIL))
         _set(condition, "expected-type", _type_spec(getattr(error, "expected", "t")))
+    if hasattr(error, "operation"):
+        _set(condition, "operation", core_symbol(error.operation.upper()))
+        _set(condition, "operands", make_list(error.operands))  # type: ignore[attr-defined]
+    if hasattr(error, "stream"):
+        _set(condition, "stream", error.stream)
     if kind == "unbound-slot":
         _set(condition, "instance", getattr(error, "instance", NIL))
     if "name" in d.facts and kind in ("unbound-variable", "undefined-function", "unbound-slot"):

@@ -7,7 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, lookup, problem
+from ..reader import MadeSpan, element_span
+from ..spans import Span
 from .analyzer import Analyzer
 from .binding_nodes import (
     Binding,
@@ -48,12 +50,24 @@ def special_form(
                 rest = rest.cdr
             if rest is not NIL or size < least or (most is not None and size > most):
                 raise shape(name, wants)
-            return handler(an, form, scope, tail)
+            try:
+                return handler(an, form, scope, tail)
+            except Problem as error:
+                raise shaped(error, form, wants) from None
 
         SPECIAL_FORMS[name.upper()] = analyze
         return handler
 
     return define
+
+
+def shaped(error: Problem, form: Cons, wants: str) -> Problem:
+    """An E-FORM-SHAPE of a written form itself that shows no shape yet shows it."""
+    d, here = error.diagnostic, form.span
+    plain = d.code == "E-FORM-SHAPE" and d.hint == lookup(d.code).fix
+    if plain and here is not None and d.span in (None, here) and not isinstance(here, MadeSpan):
+        error.diagnostic = d._replace(hint=f"write it as {wants}")
+    return error
 
 
 @special_form("quote", "(quote object)", 1, 1)
@@ -204,6 +218,15 @@ def bind(
     return variable, variable
 
 
+def declared_behind(an: Analyzer, at: Cons) -> None:
+    """What was just bound is declared behind the form at `at`, not behind its names."""
+    end = element_span(at)
+    for variable in an.watching[-1]:
+        span = variable.span
+        if span is not None and end is not None and end.source is span.source:
+            variable.span = Span(span.source, span.start, end.end)
+
+
 @special_form("locally", "(locally declaration... form...)")
 def _locally(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     return an.body(parse_body(form.cdr), scope, tail)
@@ -260,6 +283,7 @@ def _multiple_value_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | No
         target, meaning = bind(an, name, scope, body.declared, form.cdr.car)
         targets.append(target)
         added[name] = meaning
+    declared_behind(an, at)
     special = any(t.__class__ is Symbol for t in targets)
     inner = scope.with_variables(added)
     code = an.body(body, inner, without_again(tail) if special else tail)

@@ -89,7 +89,7 @@ def divide(*numbers: Any) -> Value:
         return x.generic("/", numbers) if isinstance(x, Staged) else combine("/", 1, x)
     if len(numbers) == 2 and numbers[0].__class__ is int and numbers[1].__class__ is int:
         if numbers[1] == 0:
-            raise bad_arithmetic("/", "division by zero")
+            raise bad_arithmetic("/", "division by zero", *numbers)
         return ratio(*numbers)
     return _fold("/", numbers)
 

@@ -78,7 +78,7 @@ def _remainder(name: str, division: Division) -> Callable[[Any, Any], Value]:
     def call(number: Any, divisor: Any) -> Value:
         if name == "mod" and number.__class__ is int and divisor.__class__ is int:
             if divisor == 0:
-                raise bad_arithmetic(name, "division by zero")
+                raise bad_arithmetic(name, "division by zero", number, divisor)
             return number % divisor
         staged = staged_operand((number, divisor))
         if staged is not None:

@@ -30,9 +30,9 @@ def _apply(name: str, function: Callable[..., float], *arguments: float) -> floa
     try:
         return function(*arguments)
     except ValueError:
-        raise bad_arithmetic(name, "the result is not a real number") from None
+        raise bad_arithmetic(name, "the result is not a real number", *arguments) from None
     except OverflowError:
-        raise bad_arithmetic(name, "floating-point overflow") from None
+        raise bad_arithmetic(name, "floating-point overflow", *arguments) from None
 
 
 _FUNCTIONS: tuple[tuple[str, Callable[[float], float], str], ...] = (
@@ -93,14 +93,14 @@ def logarithm(number: Any, base: Any = None) -> Value:
         return _apply("log", exact, number if number.__class__ is int else to_float("log", number))
     below = _log(base)
     if below == 0:
-        raise bad_arithmetic("log", "division by zero")
+        raise bad_arithmetic("log", "division by zero", *operands)
     return _log(number) / below
 
 
 def _log(x: Any) -> float:
     if x.__class__ is Ratio:
         if x.numerator < 0:
-            raise bad_arithmetic("log", "the result is not a real number")
+            raise bad_arithmetic("log", "the result is not a real number", x)
         return math.log(x.numerator) - math.log(x.denominator)
     if not is_number(x):
         raise wrong_type("log", x, "a number")
@@ -124,7 +124,7 @@ def power(base: Any, power: Any) -> Value:
 def _exact_power(base: Any, power: int) -> Value:
     numerator, denominator = fraction(base)
     if power < 0 and numerator == 0:
-        raise bad_arithmetic("expt", "division by zero")
+        raise bad_arithmetic("expt", "division by zero", base, power)
     widest = max(abs(numerator), denominator)
     if widest > 1 and (widest.bit_length() - 1) * abs(power) > INTEGER_BITS:
         raise too_big("expt")
@@ -135,7 +135,7 @@ def _exact_power(base: Any, power: int) -> Value:
 
 def _float_power(base: float, power: float) -> float:
     if base == 0 and power < 0:
-        raise bad_arithmetic("expt", "division by zero")
+        raise bad_arithmetic("expt", "division by zero", base, power)
     return _apply("expt", math.pow, base, power)
 
 

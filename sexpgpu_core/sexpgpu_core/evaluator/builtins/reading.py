@@ -83,17 +83,21 @@ def read_from_string(
     first, last = bounds("read-from-string", start, end, len(text))
     found = read_form(text[first:last])
     if found is None:
-        return MultipleValues((_at_end("read-from-string", eof_error_p, eof_value), last))
+        return MultipleValues(
+            (_at_end("read-from-string", eof_error_p, eof_value, StringInputStream(text)), last)
+        )
     after = first + found[1]
     if preserve_whitespace is NIL and after < last and text[after].isspace():
         after += 1
     return MultipleValues((found[0], after))
 
 
-def _at_end(name: str, eof_error_p: Any, eof_value: Any) -> Value:
+def _at_end(name: str, eof_error_p: Any, eof_value: Any, stream: Value) -> Value:
     if eof_error_p is NIL:
         return eof_value
-    raise problem("E-READ-EOF", f"{name}: the string is at its end")
+    found = problem("E-READ-EOF", f"{name}: the string is at its end")
+    found.stream = stream  # type: ignore[attr-defined]
+    raise found
 
 
 @builtin("make-string-input-stream", "(string &optional (start 0) end)")
@@ -119,7 +123,7 @@ def read_char(
     """The next character of a stream."""
     s = _stream("read-char", stream)
     if s.at >= len(s.text):
-        return _at_end("read-char", eof_error_p, eof_value)
+        return _at_end("read-char", eof_error_p, eof_value, s)
     s.at += 1
     return character(s.text[s.at - 1])
 
@@ -150,7 +154,7 @@ def peek_char(
         if peek_type is NIL or here == wanted or (peek_type is T and not here.isspace()):
             return character(here)
         s.at += 1
-    return _at_end("peek-char", eof_error_p, eof_value)
+    return _at_end("peek-char", eof_error_p, eof_value, s)
 
 
 @builtin("read-line", "(stream &optional eof-error-p eof-value recursive-p)")
@@ -160,7 +164,7 @@ def read_line(
     """The rest of the line, and whether the stream ended before a newline."""
     s = _stream("read-line", stream)
     if s.at >= len(s.text):
-        return MultipleValues((_at_end("read-line", eof_error_p, eof_value), T))
+        return MultipleValues((_at_end("read-line", eof_error_p, eof_value, s), T))
     newline = s.text.find("\n", s.at)
     end = len(s.text) if newline < 0 else newline
     line, s.at = s.text[s.at : end], end + (newline >= 0)
@@ -174,7 +178,7 @@ def read(stream: Any, eof_error_p: Any = T, eof_value: Any = NIL, recursive_p: A
     found = read_form(s.text[s.at :])
     if found is None:
         s.at = len(s.text)
-        return _at_end("read", eof_error_p, eof_value)
+        return _at_end("read", eof_error_p, eof_value, s)
     s.at += found[1]
     if s.at < len(s.text) and s.text[s.at].isspace():
         s.at += 1

@@ -1,0 +1,14 @@
+;;;; eval
+(eval (list '+ 1 2)) ; 3
+;;;; macroexpand-1
+(progn
+  (defmacro twice (form) `(progn ,form ,form))
+  (macroexpand-1 '(twice (go-on)))) ; (progn (go-on) (go-on)); t
+;;;; macroexpand
+(macroexpand '(car x)) ; (car x); nil
+;;;; macro-function
+(macro-function 'car) ; nil
+;;;; constantp
+(constantp 3) ; t
+;;;; get-setf-expansion
+(length (multiple-value-list (get-setf-expansion '(car x)))) ; 5

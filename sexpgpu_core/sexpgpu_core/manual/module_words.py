@@ -1,0 +1,83 @@
+"""What the Lisp modules of distributions provide, by their texts: `prefix:name` with its docs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ..evaluator.values import Cons, String, Value, list_items
+from ..reader import read_all
+from ..records import NamedTuple
+from ..spans import Source
+from ..staging.lisp_text import DataNames
+from .word import Word
+
+if TYPE_CHECKING:
+    from ..registry import Registry
+
+DEFINING = {
+    "DEFMODEL": "model",
+    "DEFUN": "function",
+    "DEFOPTIMIZER": "optimizer",
+    "DEFSCHEDULE": "schedule",
+    "DEFMACRO": "macro",
+}
+
+
+class Definition(NamedTuple):
+    """One definition of a module's text."""
+
+    name: str
+    kind: str
+    lambda_list: str
+    doc: str
+
+
+def provided(text: str) -> set[str]:
+    """The names of a text's provide form."""
+    found = re.search(r"^\(provide ([^()]*)\)", text, re.M)
+    return set(found[1].split()) if found else set()
+
+
+def definitions(text: str) -> Iterator[Definition]:
+    """Name, lambda list and docstring of each definition of a text."""
+    forms, _ = read_all(Source("-", text), DataNames())
+    for form in forms:
+        parts = list_items(form) if isinstance(form, Cons) else []
+        head = getattr(parts[0], "name", "") if parts else ""
+        if len(parts) > 3 and head in DEFINING:
+            doc = " ".join(parts[3].text().split()) if isinstance(parts[3], String) else ""
+            yield Definition(parts[1].name.lower(), DEFINING[head], _text(parts[2], text), doc)
+
+
+def _text(form: Value, text: str) -> str:
+    span = form.span if isinstance(form, Cons) else None
+    return " ".join(text[span.start : span.end].split()) if span else "()"
+
+
+def module_word(name: str, registry: Registry) -> Word | None:
+    """The word of `prefix:name`; None if no module provides it."""
+    prefix, colon, own = name.partition(":")
+    for module in registry.names("modules") if colon else ():
+        if module.rpartition("/")[2] != prefix:
+            continue
+        for d in _shown(registry, module):
+            if d.name == own:
+                usage = f"({name} {d.lambda_list[1:]}".replace(" )", ")")
+                page = prefix if registry.get("docs", prefix) is not None else "require"
+                return Word(name, f"{d.kind} of {module}", usage, d.doc, (), False, page)
+    return None
+
+
+def module_words(registry: Registry) -> Iterator[str]:
+    """`prefix:name` of all that the modules of distributions provide and define."""
+    for module in registry.names("modules"):
+        for d in _shown(registry, module):
+            yield f"{module.rpartition('/')[2]}:{d.name}"
+
+
+def _shown(registry: Registry, module: str) -> Iterator[Definition]:
+    _, text = registry.text("modules", module)
+    names = provided(text)
+    return (d for d in definitions(text) if d.name in names)
