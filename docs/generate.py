@@ -13,6 +13,7 @@ from importlib.resources import files
 from inspect import getdoc
 from pathlib import Path
 from pkgutil import iter_modules
+from textwrap import fill
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ from sexpgpu_cli.program import GROUPS, Program
 from sexpgpu_core import config, hookspecs, plugins
 from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import Diagnostic, Problems, catalogue
+from sexpgpu_core.diagnostics.example import Example, example
 from sexpgpu_core.diagnostics.render_text import render
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
@@ -43,8 +45,36 @@ def codes() -> str:
         for row in catalogue().values():
             if row.phase == phase:
                 edit = " May come with an edit." if row.edit else ""
-                lines += [f"### {row.code}", f"{row.title}. {row.meaning} {row.fix}{edit}", ""]
+                said = f"{row.title[0].upper()}{row.title[1:]}. {row.meaning} {row.fix}{edit}"
+                lines += [f"### {row.code}", _filled(said), ""]
+                lines += _example(example(row.code))
     return "\n".join(lines).rstrip()
+
+
+REMARKS = {"shell": "#", "words": ""}
+
+
+def _example(shown: Example | None) -> list[str]:
+    """A wrong and a right text of a code, with the files beside them."""
+    if shown is None:
+        return ["Nothing raises it yet.", ""]
+    mark = REMARKS.get(shown.frame, ";;")
+    where = {"body": ", in a model of x, f32 (8 64)", "run": ", when it runs"}.get(shown.frame, "")
+    lines = [
+        "```text",
+        f"{mark} wrong{where}:".strip(),
+        shown.wrong,
+        f"{mark} right:".strip(),
+        shown.right,
+    ]
+    for name, text in shown.files.items():
+        lines += [f"{mark} {name}:", text.rstrip()]
+    return [*lines, "```", ""]
+
+
+def _filled(text: str, indent: str = "") -> str:
+    """A paragraph in lines of the pages' width."""
+    return fill(text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def hooks() -> str:

@@ -13,6 +13,9 @@ from ..answer import Answer, document
 from ..flags import verb
 from ..invocation import Invocation
 
+PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"}
+"""Where an example of a frame stands, if not in a file of its own."""
+
 
 @verb("explain")
 @click.argument("code", metavar="CODE")
@@ -41,7 +44,12 @@ def page(invocation: Invocation, row: Code) -> Answer:
     told["edit"] = row.edit
     lines = [f"{row.severity}[{row.code}]: {row.title}", "", row.meaning, "", f"help: {row.fix}"]
     if wrong:
-        lines += ["", "Wrong:", indent(wrong, "  "), "Right:", indent(right, "  ")]
+        where = PLACES.get(getattr(shown, "frame", ""), "")
+        lines += ["", f"Wrong{where}:", indent(wrong, "  "), "Right:", indent(right, "  ")]
+        for name, beside in getattr(shown, "files", {}).items():
+            lines += [f"{name}:", indent(beside.rstrip(), "  ")]
+    else:
+        lines += ["", "Nothing raises it yet."]
     owner = invocation.registry.owner("codes", row.code)
     if owner is not None:
         told["distribution"] = owner

@@ -54,7 +54,7 @@ def trace_experiment(
     _check_loaders(evaluator, tracing)
     steps = tracing.steps()
     stages, passes = _traced(tracing, steps, phases)
-    _check_passes(experiment, evaluator, passes, steps)
+    _check_passes(experiment, evaluator, stages, passes, steps)
     data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
     pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
     training = training_hash(experiment, pairs, data, operations, steps)
@@ -71,11 +71,18 @@ def _check_loaders(evaluator: Evaluator, tracing: Tracing) -> None:
 
 
 def _check_passes(
-    experiment: Experiment, evaluator: Evaluator, passes: Mapping[str, PassTrace], steps: int
+    experiment: Experiment,
+    evaluator: Evaluator,
+    stages: Mapping[str, StageTrace],
+    passes: Mapping[str, PassTrace],
+    steps: int,
 ) -> None:
-    """E-SERIES where a pass reports no such metric; W-EVAL-NEVER."""
-    whole = {name: p.whole or p.rest for name, p in passes.items()}
-    check_series(experiment, {n: [m.name for m in t.metrics] for n, t in whole.items() if t})
+    """E-SERIES where no pass or training stage reports such a metric; W-EVAL-NEVER."""
+    reported: dict[str, list[str]] = {}
+    traced = [(name.partition(":")[2], s.traced) for name, s in stages.items()]
+    for name, t in [*traced, *((name, p.whole or p.rest) for name, p in passes.items())]:
+        reported.setdefault(name, []).extend(m.name for m in (t.metrics if t else ()))
+    check_series(experiment, reported)
     if not experiment.selection.get("steps"):
         for found in never_run(experiment, steps):
             evaluator.warn(found)

@@ -15,7 +15,8 @@ FRAMES = {
     "alone": "a whole file",
     "file": "top-level forms that stand in for those of the smallest run file",
     "body": "the value of a model of x, f32 (8 64)",
-    "shell": "a command line",
+    "run": "top-level forms as in `file`, of a file that is run",
+    "shell": "command lines, the last of which is meant",
     "words": "what causes it, in words",
 }
 

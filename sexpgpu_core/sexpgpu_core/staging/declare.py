@@ -247,11 +247,11 @@ def _series(experiment: Experiment) -> list[tuple[str, Any]]:
 
 
 def check_series(experiment: Experiment, reported: Mapping[str, Iterable[str]]) -> None:
-    """E-SERIES for each target and :best of a pass that reports no such metric ("val/loss")."""
+    """E-SERIES for each target and :best that no pass or training stage reports ("val/loss")."""
     known = [f"{name}/{metric}" for name, metrics in reported.items() for metric in metrics]
     found = []
     for series, span in _series(experiment):
-        if series.split("/")[0] in reported and series not in known:
+        if series not in known:
             near = nearest(series, known)
             hint = f'did you mean "{near}"?' if near else "reported: " + " ".join(known)
             row = diagnostic(

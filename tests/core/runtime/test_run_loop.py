@@ -356,8 +356,18 @@ def test_another_experiment_or_other_parameters_do_not_resume(tmp_path):
     assert summary.state == "finished"
     types = other.persistent.types
     types["parameter:new"] = types.pop("parameter:w")
-    with pytest.raises(Problem, match="new: parameter:new; missing: parameter:w"):
+    with pytest.raises(Problem, match="new: parameter:new; missing: parameter:w") as raised:
         fake.resume(tmp_path, other)
+    assert raised.value.diagnostic.code == "E-RESUME-PARAM"
+
+
+def test_a_machine_without_memory_fails_the_run_and_keeps_what_was_saved(tmp_path):
+    def refuse():
+        raise MemoryError
+
+    summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), fake.FakeSession(at={7: refuse}))
+    assert (summary.state, summary.error.code) == ("failed", "E-RUN-MEMORY")
+    assert summary.status["checkpoint"]["step"] == 5
 
 
 def test_other_numerics_resume_with_a_warning_that_names_them(tmp_path):

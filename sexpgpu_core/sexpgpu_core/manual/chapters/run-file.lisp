@@ -143,6 +143,7 @@
 (defeval val :loader (data :val) :every 50)
 ;;;; deftarget -> evaluation (series &key below above stop)
 ;;; A goal; with :stop t the run ends when it is met.
+(defeval val :loader (data :val) :every 50)
 (deftarget "val/loss" :below 0.5 :stop t)
 ;;;; defoutput -> evaluation (name (&key field...) [doc] form...)
 ;;; A graph for use: what predict and sample compute.
