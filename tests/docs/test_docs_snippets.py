@@ -57,6 +57,7 @@ DIGITS = """(require "sexpgpu/nn")
 (defmodel net (x) (nn:linear x 10))
 (defun objective (&key image label)
   (metric "loss" (nn:cross-entropy (net image) label)))
+(defeval val :loader (d :val))
 (defun optimizer () (groups (group :rest (optim:adamw :lr 1e-3))))
 (defrun :steps 200 :seed 1)
 """

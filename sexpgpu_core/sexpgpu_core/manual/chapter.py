@@ -36,6 +36,7 @@ class Entry(NamedTuple):
 CHAPTERS = (
     Chapter("special-forms", "Special forms", "special form", "special-forms"),
     Chapter("definitions", "Definitions", "definition", "special-forms"),
+    Chapter("classes", "Classes, generic functions, methods", "definition", "special-forms"),
     Chapter("conditionals", "Conditionals", "macro", "prelude"),
     Chapter("iteration", "Iteration", "macro", "prelude"),
     Chapter("values", "Values and binding", "macro", "prelude"),
@@ -56,6 +57,7 @@ CHAPTERS = (
     Chapter("calling", "Functions, equality and several values", "function", "builtins"),
     Chapter("types", "Types", "function", "builtins"),
     Chapter("structures", "Structures", "function", "builtins"),
+    Chapter("objects", "Objects", "function", "builtins"),
     Chapter("conditions", "Conditions", "function", "builtins"),
     Chapter("printing", "Printing", "function", "builtins"),
     Chapter("reading", "Reading", "function", "builtins"),

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..evaluator import definitions
 from ..evaluator import words as _words
 from ..evaluator.definitions import BODY_MACROS, BUILTINS, NATIVE_MACROS, TENSOR_NAMES
 from ..evaluator.places import PLACES, has_setter
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 DEFINING = (_words, _builtins, _forms)
 """What fills the tables when it is imported."""
+for _module in set(definitions.CHAPTERS.values()):
+    definitions.load_chapter(_module)
 
 
 def find(name: str, registry: Registry | None = None) -> Word | None:

@@ -84,8 +84,8 @@ def given(form: str) -> str:
     return "; ".join(print_text(value) for value in values)
 
 
-OURS = {"threading", "macro-writing"}
-"""Chapters that are not the standard's."""
+OURS = {"threading", "macro-writing", "classes", "objects"}
+"""Chapters that are not the standard's, and those that define one class in several ways."""
 ELSEWHERE = {
     "let-values": "not of the standard",
     "with-standard-io-syntax": "there are no packages",

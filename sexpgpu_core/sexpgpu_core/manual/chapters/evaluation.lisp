@@ -12,3 +12,7 @@
 (constantp 3) ; t
 ;;;; get-setf-expansion
 (length (multiple-value-list (get-setf-expansion '(car x)))) ; 5
+;;;; compile
+(funcall (compile nil '(lambda (x) (* 2 x))) 21) ; 42
+;;;; compiler-macro-function
+(compiler-macro-function 'car) ; nil

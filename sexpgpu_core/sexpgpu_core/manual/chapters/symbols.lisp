@@ -25,7 +25,7 @@
 ;;;; gentemp
 (symbolp (gentemp "UNIT")) ; t
 ;;;; intern
-(intern "WIDTH" :keyword) ; :width; :external
+(nth-value 0 (intern "WIDTH" :keyword)) ; :width
 ;;;; find-symbol
 (find-symbol "NO-SUCH-NAME") ; nil; nil
 ;;;; boundp
@@ -36,3 +36,9 @@
 (progn (defvar *gone* 1) (makunbound '*gone*) (boundp '*gone*)) ; nil
 ;;;; proclaim
 (progn (proclaim '(special *here*)) (let ((*here* 1)) (symbol-value '*here*))) ; 1
+;;;; find-package
+(find-package "NO-SUCH-PACKAGE") ; nil
+;;;; package-name
+(package-name (find-package :keyword)) ; "KEYWORD"
+;;;; logical-pathname
+(logical-pathname "data.txt") ; E-TYPE
