@@ -83,9 +83,23 @@
 ;;;; next-method-p
 (progn (defmethod told ((x number)) (next-method-p)) (told 1)) ; nil
 ;;;; no-applicable-method
-(progn (defmethod half ((n number)) (/ n 2)) (half "a")) ; E-CALL-METHOD
+(progn
+  (defmethod half ((n number)) (/ n 2))
+  (half "a")) ; E-CALL-METHOD
+(progn
+  (defmethod half ((n number)) (/ n 2))
+  (defmethod no-applicable-method ((f (eql #'half)) &rest given) (cons :none given))
+  (half "a")) ; (:none "a")
 ;;;; no-next-method
-(progn (defmethod half ((n number)) (call-next-method)) (half 4)) ; E-CALL-METHOD
+(progn
+  (defmethod half ((n number)) (call-next-method))
+  (half 4)) ; E-CALL-METHOD
+(progn
+  (defmethod half ((n number)) (call-next-method))
+  (defmethod no-next-method ((f (eql #'half)) method &rest given)
+    (declare (ignore method))
+    (cons :last given))
+  (half 4)) ; (:last 4)
 ;;;; compute-applicable-methods
 (progn
   (defmethod told ((x number)) 1)
