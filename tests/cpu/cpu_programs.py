@@ -26,7 +26,7 @@ def one_node(operation: str, types: list[Type], **attributes: Any) -> tuple[Sche
     views = [View(s.id, s.type.dtype, s.type.shape, row_major(s.type.shape)) for s in storages]
     inputs, outputs = tuple(views[: len(types)]), tuple(views[len(types) :])
     results = {str(i): v for i, v in enumerate(outputs)}
-    return Schedule(storages, [NodeCall(node, inputs, outputs)], 1, {}, results), node
+    return Schedule(storages, [NodeCall(node, inputs, outputs)], 1, results), node
 
 
 def run_node(

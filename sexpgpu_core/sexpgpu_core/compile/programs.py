@@ -50,11 +50,16 @@ def scalars_of(graph: Graph, trees: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flops_of(graph: Graph, operations: Operations) -> int:
-    """Floating-point operations of one launch, by each operation's cost."""
+    """Floating-point operations of one launch, by each operation's cost: asked once for nodes of
+    equal types and attributes, as layers repeat."""
     live = graph.live()
+    known: dict[tuple[Any, ...], int] = {}
     total = 0
     for node in graph.nodes:
         if node.id in live:
-            types = tuple(v.node.types[v.result] for v in node.operands)
-            total += operations[node.operation].cost(types, dict(node.attributes)).flops
+            types = tuple([v.node.types[v.result] for v in node.operands])
+            key = (node.operation, types, node.attributes)
+            if key not in known:
+                known[key] = operations[node.operation].cost(types, dict(node.attributes)).flops
+            total += known[key]
     return total

@@ -51,10 +51,9 @@ def _add_in_place(b: Builder, o: Operands) -> Value | None:
 
 def _smaller(b: Builder, operation: str, o: Operands) -> Value | None:
     """A splat that broadcasts to another operand's shape anyway becomes a scalar."""
-    shape = result_shape(o)
     for i, v in enumerate(o):
-        if v.shape and splat(v) is not None:
-            rest = o[:i] + o[i + 1 :]
+        if v.node.operation == "constant" and v.shape:
+            rest, shape = o[:i] + o[i + 1 :], result_shape(o)
             if any(r.shape == shape for r in rest):
                 scalar = b("constant", value=splat(v), dtype=v.dtype, shape=())
                 return b(operation, *o[:i], scalar, *o[i + 1 :])
@@ -76,11 +75,14 @@ def _rule_multiply(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
     if not has_splat(o):
         return None
     for x, y in (o, o[::-1]):
-        if is_number(y, 1) and keeps(x, o):
-            return x
-        if is_number(y, 0) and x.dtype == y.dtype:
+        number = splat(y)
+        if number is None or number.__class__ is bool or number not in (0, 1, -1):
+            continue
+        if number == 0 and x.dtype == y.dtype:
             return zero_splat(b, o)
-        if is_number(y, -1) and keeps(x, o) and splat(x) is None:
+        if number == 1 and keeps(x, o):
+            return x
+        if number == -1 and keeps(x, o) and splat(x) is None:
             return b("negate", x)
     return folded(b, o, _multiply) or _smaller(b, "multiply", o)
 

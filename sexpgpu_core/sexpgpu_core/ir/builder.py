@@ -14,6 +14,9 @@ from .types import Attribute, Type
 Rule = Callable[["Builder", str, tuple[Value, ...], dict[str, Any]], "Value | None"]
 """A local rule: asked before a node is made; gives the value to use instead, or None."""
 
+Identity = tuple[tuple[Any, ...], ...]
+"""Attributes as part of what a node is."""
+
 NODE_LIMIT = 200_000
 
 
@@ -24,7 +27,10 @@ class Builder:
     `copy` go into every node made; `rule` is asked first (autodiff and passes set it).
     """
 
-    __slots__ = ("_known", "copy", "graph", "limit", "operations", "origin", "policy", "rule")
+    __slots__ = (
+        *("_inferred", "_known", "copy", "graph", "limit", "operations", "origin"),
+        *("policy", "rule"),
+    )
 
     def __init__(
         self,
@@ -41,10 +47,8 @@ class Builder:
         self.copy = 0
         self.rule = rule
         self.limit = limit
-        self._known: dict[tuple[Any, ...], Node] = {
-            _key(n.operation, n.operands, n.attributes, n.policy, n.copy): n
-            for n in self.graph.nodes
-        }
+        self._known: dict[tuple[Any, ...], Node] = {node_key(n): n for n in self.graph.nodes}
+        self._inferred: dict[tuple[Any, ...], tuple[Type, ...]] = {}
 
     def __call__(self, operation: str, *operands: Value, **attributes: Attribute) -> Value:
         """The first result of the node; make it if it is not there yet."""
@@ -63,15 +67,13 @@ class Builder:
 
     def node(self, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]) -> Node:
         """The node itself, consed. Attributes that are None are left out."""
-        pairs: tuple[tuple[str, Attribute], ...] = ()
-        if attributes:
-            pairs = tuple(sorted([(k, v) for k, v in attributes.items() if v is not None]))
-        key = _key(operation, operands, pairs, self.policy, self.copy)
+        pairs = _pairs(attributes) if attributes else ()
+        own = _identity(pairs) if pairs else pairs
+        key = (operation, operands, own, self.policy, self.copy)
         found = self._known.get(key)
         if found is None:
-            given = tuple([v.node.types[v.result] for v in operands])
-            types = self.operations[operation].infer(given, attributes)
-            found = self._append(operation, operands, pairs, types, key)
+            types = self._infer(operation, _types(operands), own, attributes)
+            found = self._append(key, pairs, types)
         if self.origin is not None:
             self._note(found)
         return found
@@ -89,30 +91,47 @@ class Builder:
         return tuple([Value(made, i) for i in range(len(made.types))])
 
     def _remade(self, node: Node, operands: tuple[Value, ...]) -> Node:
-        key = _key(node.operation, operands, node.attributes, self.policy, self.copy)
+        pairs = node.attributes
+        own = _identity(pairs) if pairs else pairs
+        key = (node.operation, operands, own, self.policy, self.copy)
         found = self._known.get(key)
         if found is None:
-            given = tuple([v.node.types[v.result] for v in operands])
-            types = node.types
-            if given != tuple([v.node.types[v.result] for v in node.operands]):
-                types = self.operations[node.operation].infer(given, dict(node.attributes))
-            found = self._append(node.operation, operands, node.attributes, types, key)
+            types, given = node.types, _types(operands)
+            if given != _types(node.operands):
+                types = self._infer(node.operation, given, own, dict(pairs))
+            found = self._append(key, pairs, types)
         if self.origin is not None:
             self._note(found)
         return found
 
+    def infer(
+        self, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]
+    ) -> tuple[Type, ...]:
+        """Types of the results that a node would have; no attribute is None."""
+        return self._infer(operation, _types(operands), _identity(_pairs(attributes)), attributes)
+
+    def _infer(
+        self, operation: str, given: tuple[Type, ...], own: Identity, attributes: dict[str, Any]
+    ) -> tuple[Type, ...]:
+        """Each combination is inferred once: layers repeat."""
+        key = (operation, given, own)
+        types = self._inferred.get(key)
+        if types is None:
+            types = self.operations[operation].infer(given, attributes)
+            self._inferred[key] = types
+        return types
+
     def _append(
         self,
-        operation: str,
-        operands: tuple[Value, ...],
+        key: tuple[Any, ...],
         pairs: tuple[tuple[str, Attribute], ...],
         types: tuple[Type, ...],
-        key: tuple[Any, ...],
     ) -> Node:
+        """A node of an identity that is new."""
         nodes = self.graph.nodes
         if len(nodes) >= self.limit:
             raise problem("E-LIMIT-NODES", f"the graph has more than {self.limit:,} nodes")
-        node = Node(operation, operands, pairs, types, self.policy, self.copy, len(nodes))
+        node = Node(key[0], key[1], pairs, types, key[3], key[4], len(nodes))
         nodes.append(node)
         self._known[key] = node
         return node
@@ -140,21 +159,27 @@ class Builder:
         return self.constant(value, x.dtype)
 
 
-def _key(
-    operation: str,
-    operands: tuple[Value, ...],
-    attributes: tuple[tuple[str, Attribute], ...],
-    policy: str,
-    copy: int,
-) -> tuple[Any, ...]:
-    # Nodes are equal when they are the same object, so values stand for themselves.
-    return operation, operands, _identity(attributes), policy, copy
+def _types(operands: tuple[Value, ...]) -> tuple[Type, ...]:
+    return tuple([v.node.types[v.result] for v in operands])
+
+
+def _pairs(attributes: dict[str, Any]) -> tuple[tuple[str, Attribute], ...]:
+    """Attributes by name, without those that are None."""
+    if len(attributes) == 1 and None not in attributes.values():
+        return tuple(attributes.items())
+    return tuple(sorted([(k, v) for k, v in attributes.items() if v is not None]))
+
+
+def node_key(node: Node) -> tuple[Any, ...]:
+    """A node's identity. Nodes are equal when they are the same object, so that values stand for
+    themselves."""
+    return node.operation, node.operands, _identity(node.attributes), node.policy, node.copy
 
 
 _PLAIN = (int, str, tuple)
 
 
-def _identity(attributes: tuple[tuple[str, Attribute], ...]) -> tuple[Any, ...]:
+def _identity(attributes: tuple[tuple[str, Attribute], ...]) -> Identity:
     """True == 1 == 1.0 in Python: the class of such a number is part of the identity, and so is
     the sign of zero."""
     for _, given in attributes:

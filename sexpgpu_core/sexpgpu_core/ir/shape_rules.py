@@ -47,7 +47,7 @@ def _rule_permute(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
     if x.node.operation == "permute":
         inner = x.node.get("axes")
         return b("permute", x.node.operands[0], axes=tuple(inner[i] for i in axes))
-    return _splat_as(b, x, tuple(x.shape[i] for i in axes))
+    return _splat_as(b, x, tuple(x.shape[i] for i in axes)) if splat(x) is not None else None
 
 
 def _rule_slice(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
@@ -110,7 +110,7 @@ def _rule_reduce(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
 
 
 def _rule_matmul(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
-    x, y = (_untransposed(v) for v in o)
+    x, y = _untransposed(o[0]), _untransposed(o[1])
     if x is None and y is None:
         return None
     flags = {
@@ -122,8 +122,11 @@ def _rule_matmul(b: Builder, o: Operands, a: dict[str, Any]) -> Value | None:
 
 def _untransposed(value: Value) -> Value | None:
     """What a value is the transposition (of the last two axes) of."""
-    node, rank = value.node, len(value.shape)
-    if node.operation != "permute" or rank < 2:
+    node = value.node
+    if node.operation != "permute":
+        return None
+    rank = len(value.shape)
+    if rank < 2:
         return None
     swapped = (*range(rank - 2), rank - 1, rank - 2)
     return node.operands[0] if node.get("axes") == swapped else None

@@ -50,9 +50,12 @@ def keeps(x: Value, operands: Operands) -> bool:
 
 def folded(b: Builder, operands: Operands, function: Callable[..., Any]) -> Value | None:
     """The function of splats as a splat, rounded as the node would be; None where not finite."""
-    numbers = [splat(v) for v in operands]
-    if any(n is None or n.__class__ is bool for n in numbers):
-        return None
+    numbers = []
+    for v in operands:
+        number = splat(v)
+        if number is None or number.__class__ is bool:
+            return None
+        numbers.append(number)
     dtype, shape = operands[0].dtype, result_shape(operands)
     if shape is None or any(v.dtype != dtype for v in operands):
         return None

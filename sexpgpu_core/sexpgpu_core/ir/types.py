@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from fractions import Fraction
 from typing import Union
 
@@ -36,10 +38,7 @@ class Type(NamedTuple):
 
     @property
     def size(self) -> int:
-        n = 1
-        for s in self.shape:
-            n *= s
-        return n
+        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -47,7 +46,7 @@ class Type(NamedTuple):
 
     @property
     def bytes(self) -> int:
-        return self.size * WIDTH[self.dtype]
+        return math.prod(self.shape) * WIDTH[self.dtype]
 
     def __str__(self) -> str:
         return f"{self.dtype} ({' '.join(map(str, self.shape))})"
@@ -57,6 +56,7 @@ def is_float(dtype: str) -> bool:
     return dtype in FLOATS
 
 
+@functools.lru_cache(maxsize=4096)
 def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
     """NumPy's rule over leading axes and axes of size 1; None where sizes differ."""
     if a == b:

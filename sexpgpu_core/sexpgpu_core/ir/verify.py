@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import Problem, problem
-from .builder import _key
+from .builder import node_key
 from .graph import Graph, Node, Value
 from .operation import Operations
 from .types import Type
@@ -59,14 +59,10 @@ def _node_faults(  # type: ignore[no-untyped-def]
     known = getattr(operations[node.operation], "attributes", None)
     if known is not None and not set(names).issubset(known.required + known.optional):
         yield f"takes ({known}), not {' '.join(names)}"
-    twin = seen.setdefault(_key(*_identity(node)), node)
+    twin = seen.setdefault(node_key(node), node)
     if twin is not node:
         yield f"is the same as {twin!r}"
     yield from _type_faults(graph, operations, node)
-
-
-def _identity(node: Node):  # type: ignore[no-untyped-def]
-    return node.operation, node.operands, node.attributes, node.policy, node.copy
 
 
 def _type_faults(graph: Graph, operations: Operations, node: Node):  # type: ignore[no-untyped-def]

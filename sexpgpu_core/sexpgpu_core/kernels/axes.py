@@ -218,7 +218,7 @@ class Shaped:
                 assert walk.table is not None
                 assert walk.value is not None
                 table, axis = walk.table, walk.value.node.get("axis")
-                known = (table.node.id, table.result, axis) in build.instead
+                known = (table, axis) in build.instead
                 raise walk.unfit(1, self.inner.high) if known else Unfit(table, axis)
             kind: Literal[0, 1, 2] = 0 if inner == 0 else 1 if inner == 1 else 2
             accesses.append(Access(walk.operand, kind, index))

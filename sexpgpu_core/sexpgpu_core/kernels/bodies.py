@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir import Graph
-from .elements import COST, known
+from .elements import COST, KNOWN
 
 Shape = tuple[int, ...]
 CHEAP = 24
@@ -22,8 +22,8 @@ def is_even(body: Graph, shape: Shape) -> bool:
         op, own = node.operation, node.types[0].shape
         if node.id not in live or op in ("input", "constant"):
             continue
-        if not known(op) or own not in (shape, ()):
+        if op not in KNOWN or own not in (shape, ()):
             return False
         scalars += COST.get(op, 1) if own != shape else 0
-    made = all(known(n.operation) and n.types[0].shape == shape for n in ends)
+    made = all(n.operation in KNOWN and n.types[0].shape == shape for n in ends)
     return distinct and made and scalars <= CHEAP

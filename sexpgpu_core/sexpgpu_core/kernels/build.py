@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir import Node, Value
 from ..records import Record
-from .frames import Cluster, Frame, backward, base, intervals, operand_frame
+from .frames import Cluster, Frame, backward, base, operand_frame, points
 from .kernel import Expr, Fold, View
 from .prepare import INDEXED, RANDOM, REDUCTIONS, Prepared
 from .views import MOVES, SHIFTING, THROUGH
@@ -38,7 +38,7 @@ class UnfitStore(Exception):
         self.frame = frame
 
 
-Instead = dict[tuple[int, int, "Frame | int"], tuple[View, Frame]]
+Instead = dict[tuple[Value, "Frame | int"], tuple[View, Frame]]
 """Dense copies with their own frames, by value and frame (a table: its indexed axis)."""
 
 
@@ -166,8 +166,7 @@ class Build:
 
     def value(self, value: Value, frame: Frame) -> int:
         """The expression of a value at a frame."""
-        node = value.node
-        key = ("value", node.id, value.result, frame)
+        key = ("value", value, frame)
         found = self.known.get(key)
         if found is None:
             found = self.known[key] = self._value(value, frame)
@@ -180,7 +179,7 @@ class Build:
         if op == "iota":
             axis = node.get("axis")
             return self.index(node.types[0].shape[axis], frame[axis], node.types[0].dtype)
-        copy = self.instead.get((node.id, value.result, frame))
+        copy = self.instead.get((value, frame))
         if copy is not None:
             return self.load(value, copy[0], copy[1])
         source = base(value)
@@ -216,9 +215,9 @@ class Build:
 
     def _fits(self, value: Value, frame: Frame) -> bool:
         """Whether breakpoints of a value divide one another with those met so far."""
-        points = {p for piece in intervals(value.shape, frame) for p in piece} - self.points
-        fits = all(a % b == 0 or b % a == 0 for a in points for b in self.points)
-        self.points |= points
+        new = points(value.shape, frame) - self.points
+        fits = all(a % b == 0 or b % a == 0 for a in new for b in self.points)
+        self.points |= new
         return fits
 
     def _element(self, node: Node, frame: Frame) -> int:
@@ -270,7 +269,7 @@ class Build:
         """A load whose address has an index that is computed."""
         x, index = node.operands
         axis, mine = node.get("axis"), self.owner.get(node.id, node.id)
-        copy = self.instead.get((x.node.id, x.result, axis))
+        copy = self.instead.get((x, axis))
         view = copy[0] if copy is not None else self.place(x)
         if view is None:
             raise Unfit(x, axis)
@@ -361,7 +360,7 @@ class Build:
             self.nodes.add(self.owner.get(node.id, node.id))
             kept = [0 if a in axes else w for a, w in enumerate(frame) if keep or a not in axes]
         else:
-            kept = list(self.cluster.frames[node.id, output.value.result])
+            kept = list(self.cluster.frames[output.value])
             expression = self.value(output.value, tuple(kept))
         view = output.view
         walk = self._walk(view, view.strides, kept, view.shape, written=True)

@@ -7,16 +7,19 @@ from .frames import (
     UNKNOWN,
     Cluster,
     Frame,
-    Key,
+    Pieces,
     Shape,
-    agree,
+    agreed,
     along,
     axes_in_result,
     backward,
     base,
+    dense_frame,
     foldable,
     intervals,
+    lifted,
     operand_frame,
+    points,
     runs,
     same,
     shortened,
@@ -24,10 +27,13 @@ from .frames import (
 )
 from .prepare import INDEXED, LEAVES, REDUCTIONS
 from .units import Units
-from .views import MOVES, SHIFTING, dense_strides
+from .views import MOVES, SHIFTING
 
 LIMIT = 250
 """Most nodes of a cluster."""
+
+Sources = list[Value]
+"""By operand of a node: the value whose elements those are."""
 
 
 class Clusters(Units):
@@ -35,7 +41,7 @@ class Clusters(Units):
 
     def __init__(self) -> None:
         super().__init__()
-        self.readers: dict[Key, list[Cluster]] = {}
+        self.readers: dict[Value, list[Cluster]] = {}
         self.scalars: Cluster | None = None
 
     # Nodes
@@ -45,7 +51,7 @@ class Clusters(Units):
         for value in inputs:
             self.after(unit, self.needs(value))
         for i in range(len(node.types)):
-            self.maker[node.id, i] = 1 << unit
+            self.maker[Value(node, i)] = 1 << unit
         return unit
 
     def add(self, node: Node, extra: int = 0, late: bool = False) -> Cluster:
@@ -54,35 +60,36 @@ class Clusters(Units):
         `late`: only commits need it. Such nodes keep to themselves, so that their kernels can
         write where the values stay.
         """
-        for cluster in self._candidates(node):
+        sources = [base(v) for v in node.operands]
+        for cluster in self._candidates(node, sources):
             fits = cluster.late == late and len(cluster.nodes) < LIMIT
-            if fits and self._join(cluster, node, extra):
+            if fits and self._join(cluster, node, sources, extra):
                 return cluster
-        cluster = self._start(node, extra)
+        cluster = self._start(node, sources, extra)
         cluster.late = late
         return cluster
 
-    def _candidates(self, node: Node) -> list[Cluster]:
+    def _candidates(self, node: Node, sources: Sources) -> list[Cluster]:
         """Clusters of operands, latest first, then those that read what it reads."""
         owners, others = 0, []
-        space = node.operands[0].shape if node.operation in REDUCTIONS else node.types[0].shape
-        size = size_of(space)
-        for value in node.operands:
-            source, result = base(value)
-            key = source.id, result
-            owners |= self.maker.get(key, 0)
-            if key in self.readers and size_of(source.types[result].shape) == size > 1:
-                others += self.readers[key][-3:]
-        found = [self.units[x] for x in sorted(self.members(owners), reverse=True)]
-        for cluster in reversed(others):
-            cluster = self.current(cluster)
+        reduces = node.operation in REDUCTIONS
+        size = size_of(node.operands[0].shape if reduces else node.types[0].shape)
+        for source in sources:
+            owners |= self.maker.get(source, 0)
+            readers = self.readers.get(source) if size > 1 else None
+            if readers and size_of(source.node.types[source.result].shape) == size:
+                others += readers[-3:]
+        units = self.members(owners)
+        if len(units) > 1:
+            units.sort(reverse=True)
+        found = [c for c in map(self.units.__getitem__, units) if isinstance(c, Cluster)]
+        if size == 1 and self.scalars is not None:
+            others.insert(0, self.scalars)
+        for other in reversed(others):
+            cluster = self.current(other)
             if cluster not in found:
                 found.append(cluster)
-        if size == 1 and self.scalars is not None:
-            scalars = self.current(self.scalars)
-            if scalars not in found:
-                found.append(scalars)
-        return [c for c in found if isinstance(c, Cluster)]
+        return found
 
     def current(self, cluster: Cluster) -> Cluster:
         """The cluster that a merged one became part of."""
@@ -93,57 +100,62 @@ class Clusters(Units):
         assert isinstance(found, Cluster)
         return found
 
-    def _join(self, cluster: Cluster, node: Node, extra: int) -> bool:
+    def _join(self, cluster: Cluster, node: Node, sources: Sources, extra: int) -> bool:
         if node.operation in REDUCTIONS and size_of(node.operands[0].shape) > 1:
-            return self._join_reduction(cluster, node, extra)
-        frame = self._result_frame(cluster, node)
+            return self._join_reduction(cluster, node, sources[0], extra)
+        known = cluster.frames
+        frames = [known[v] if v in known else cluster.frame(v) for v in node.operands]
+        frame = self._result_frame(cluster, node, sources, frames)
         if frame is None:
             return False
-        outside = self._outside(cluster, node)
+        outside = self._outside(cluster, node, sources, frames)
         if outside and cluster.size > 1 and size_of(node.types[0].shape) == 1:
             return False  # sums of what many kernels gave are no part of one of them
-        if self.cycles(cluster, outside | extra):
+        outside |= extra
+        if outside and self.cycles(cluster, outside):
             return False
-        self._take(cluster, node, frame, outside | extra)
-        self._merge_operands(cluster, node, frame)
+        self._take(cluster, node, frame, outside)
+        self._merge_operands(cluster, node, sources, frame)
         return True
 
-    def _outside(self, cluster: Cluster, node: Node) -> int:
+    def _outside(
+        self, cluster: Cluster, node: Node, sources: Sources, frames: list[Frame | None]
+    ) -> int:
         """Units that make operands which are not made here at a known frame."""
         mask, table = 0, node.operation in INDEXED  # the first operand is read where it lies
-        for value in node.operands:
-            source, result = base(value)
-            key = source.id, result
-            made = self.maker.get(key, 0)
-            if made and (table or key not in cluster.made or cluster.frame(value) is None):
-                mask |= made
+        for source, frame in zip(sources, frames):
+            if table or frame is None or source not in cluster.made:
+                mask |= self.maker.get(source, 0)
             table = False
         return mask
 
-    def _result_frame(self, cluster: Cluster, node: Node) -> Frame | None:
+    def _result_frame(
+        self, cluster: Cluster, node: Node, sources: Sources, frames: list[Frame | None]
+    ) -> Frame | None:
         """The frame of a node's result in a cluster, or None where it does not fit."""
         shape = node.types[0].shape
-        known = [UNKNOWN if n > 1 else 0 for n in shape]
-        related = False
-        for k, value in enumerate(node.operands):
+        known: Frame | None = None
+        for k, frame in enumerate(frames):
+            value = node.operands[k]
             own = value.node.types[value.result].shape
-            frame = cluster.frame(value) if own else None
-            axes = axes_in_result(node, k) if frame is not None else None
+            axes = axes_in_result(node, k) if own and frame is not None else None
             if axes is None or frame is None:
                 continue
-            if agree(known, own, axes, frame):
-                related = True
-                continue
-            source = base(value)
-            if (source.node.id, source.result) in cluster.made:
+            told = lifted(shape, own, axes, frame)
+            both = told if known is None else agreed(known, told)
+            if both is not None:
+                known = both
+            elif sources[k] in cluster.made:
                 return None
-        if not related and cluster.size > 1:
-            return None
+        if known is None:
+            if cluster.size > 1:
+                return None
+            known = lifted(shape, (), (), ())
         return self._settle(cluster, shape, known)
 
-    def _settle(self, cluster: Cluster, shape: Shape, known: list[int]) -> Frame | None:
-        if (shape, tuple(known)) in cluster.valid:
-            return tuple(known)
+    def _settle(self, cluster: Cluster, shape: Shape, known: Frame) -> Frame | None:
+        if (shape, known) in cluster.valid:
+            return known
         size, inner = size_of(shape), cluster.inner
         if size == cluster.size:
             unit = 1
@@ -151,16 +163,14 @@ class Clusters(Units):
             unit = inner
         else:
             return None
-        frame = tuple(known)
+        frame = known
         if UNKNOWN in frame:
-            dense = tuple(unit * s if n > 1 else 0 for n, s in zip(shape, dense_strides(shape)))
-            if any(k not in (UNKNOWN, d) for k, d in zip(frame, dense)):
+            frame = dense_frame(shape, unit)
+            if not same(known, frame):
                 return None
-            frame = dense
-        pieces = intervals(shape, frame)
-        if runs(pieces) != (((unit, cluster.size),) if size > 1 else ()):
+        if runs(intervals(shape, frame)) != (((unit, cluster.size),) if size > 1 else ()):
             return None
-        return frame if cluster.fits({p for piece in pieces for p in piece}) else None
+        return frame if cluster.fits(points(shape, frame)) else None
 
     def _take(self, cluster: Cluster, node: Node, frame: Frame, outside: int) -> None:
         """Make a node part of a cluster."""
@@ -168,69 +178,65 @@ class Clusters(Units):
         shape = node.types[0].shape
         if (shape, frame) not in cluster.valid:
             cluster.valid.add((shape, frame))
-            cluster.breaks |= {p for piece in intervals(shape, frame) for p in piece}
+            cluster.breaks |= points(shape, frame)
         for i in range(len(node.types)):
-            cluster.frames[node.id, i] = frame
-            cluster.made.add((node.id, i))
-            self.maker[node.id, i] = 1 << cluster.id
+            value = Value(node, i)
+            cluster.frames[value] = frame
+            cluster.made.add(value)
+            self.maker[value] = 1 << cluster.id
         for k, value in enumerate(node.operands):
-            if (value.node.id, value.result) not in cluster.frames:
+            if value not in cluster.frames and value.node.operation not in LEAVES:
                 below = operand_frame(node, k, frame)
                 if below:
                     self._read(cluster, value, below)
-        self.after(cluster.id, outside)
+        if outside:
+            self.after(cluster.id, outside)
         if cluster.size == 1:
             self.scalars = cluster
 
     def _read(self, cluster: Cluster, value: Value, frame: Frame) -> None:
         """Note at which frame a value from elsewhere is read."""
-        shape = value.shape
-        if value.node.operation in LEAVES:
-            return
+        shape = value.node.types[value.result].shape
         while value.node.operation in MOVES and value.node.operation not in SHIFTING:
             below = backward(value.node, frame)
             if below is None:
                 return
             value, frame = value.node.operands[0], below
-        key = value.node.id, value.result
         if value.node.operation in LEAVES or value.node.operation in MOVES:
             return
-        if key not in cluster.frames and size_of(shape) > 1:
-            cluster.frames[key] = frame
-            self.readers.setdefault(key, []).append(cluster)
+        if value not in cluster.frames and size_of(shape) > 1:
+            cluster.frames[value] = frame
+            self.readers.setdefault(value, []).append(cluster)
 
-    def _start(self, node: Node, extra: int) -> Cluster:
+    def _start(self, node: Node, sources: Sources, extra: int) -> Cluster:
         reduction = node.operation in REDUCTIONS and size_of(node.operands[0].shape) > 1
         shape = node.operands[0].shape if reduction else node.types[0].shape
         cluster = Cluster(len(self.units), size_of(shape))
         self._unit(cluster)
-        dense = tuple(s if n > 1 else 0 for n, s in zip(shape, dense_strides(shape)))
-        if reduction:
-            value = node.operands[0]
-            self._read(cluster, value, dense)
-            cluster.breaks |= {p for piece in intervals(shape, dense) for p in piece}
-            joined = self._reduce_in(cluster, node, dense, self.needs(value) | extra)
-            assert joined
-            return cluster
+        dense = dense_frame(shape)
         outside = extra
-        for value in node.operands:
-            outside |= self.needs(value)
-        self._take(cluster, node, dense, outside)
+        for source in sources:
+            outside |= self.maker.get(source, 0)
+        if reduction:
+            self._read(cluster, node.operands[0], dense)
+            cluster.breaks |= points(shape, dense)
+            joined = self._reduce_in(cluster, node, dense, outside)
+            assert joined
+        else:
+            self._take(cluster, node, dense, outside)
         return cluster
 
     # Reductions
-    def _join_reduction(self, cluster: Cluster, node: Node, extra: int) -> bool:
+    def _join_reduction(self, cluster: Cluster, node: Node, source: Value, extra: int) -> bool:
         value = node.operands[0]
         frame = cluster.frame(value)
         if frame is None:
             return False
-        settled = self._settle(cluster, value.shape, list(frame))
+        settled = self._settle(cluster, value.shape, frame)
         if settled is None:
             return False
-        source = base(value)
-        made = (source.node.id, source.result) in cluster.made
-        outside = extra if made else extra | self.needs(value)
-        if self.cycles(cluster, outside):
+        outside = extra if source in cluster.made else extra | self.maker.get(source, 0)
+        if outside and self.cycles(cluster, outside):
             return False
         return self._reduce_in(cluster, node, settled, outside)
 
@@ -238,7 +244,7 @@ class Clusters(Units):
         """Along the innermost axes, over outer ones (a fold), or both."""
         shape, axes = node.operands[0].shape, node.get("axes")
         pieces = runs(along(shape, frame, axes))
-        row = not pieces or min(w for n, w in zip(shape, frame) if n > 1) != 1
+        row = not pieces or min([w for n, w in zip(shape, frame) if n > 1]) != 1
         inner, fold = cluster.inner, cluster.fold
         rest = list(pieces)
         if not row and pieces and pieces[0][0] == 1:
@@ -263,14 +269,15 @@ class Clusters(Units):
             cluster.breaks.add(inner)
         cluster.nodes.append(node)
         cluster.reduced[node.id] = frame, bool(rest)
-        self.maker[node.id, 0] = 1 << cluster.id
+        made = Value(node)
+        self.maker[made] = 1 << cluster.id
         if not rest:
-            out = tuple(0 if a in axes else w for a, w in enumerate(frame))
-            if not node.get("keep"):
-                out = tuple(w for a, w in enumerate(out) if a not in axes)
-            cluster.frames[node.id, 0] = out
-            cluster.made.add((node.id, 0))
-        self.after(cluster.id, outside)
+            keep = node.get("keep")
+            kept = [0 if a in axes else w for a, w in enumerate(frame) if keep or a not in axes]
+            cluster.frames[made] = tuple(kept)
+            cluster.made.add(made)
+        if outside:
+            self.after(cluster.id, outside)
         return True
 
     def _inner_of(self, shape: Shape, frame: Frame, axes: Shape, high: int) -> int:
@@ -285,25 +292,21 @@ class Clusters(Units):
             return high
         return shortened(size) if sum(n > 1 for n in shape) == 1 else size
 
-    def _inner_fits(
-        self, cluster: Cluster, inner: int, fold: tuple[tuple[int, int], ...] | None
-    ) -> bool:
-        points = all(p % inner == 0 or inner % p == 0 for p in cluster.breaks)
-        return points and (fold is None or fold[0][0] >= inner)
+    def _inner_fits(self, cluster: Cluster, inner: int, fold: Pieces | None) -> bool:
+        even = all(p % inner == 0 or inner % p == 0 for p in cluster.breaks)
+        return even and (fold is None or fold[0][0] >= inner)
 
     # Merging
-    def _merge_operands(self, cluster: Cluster, node: Node, frame: Frame) -> None:
-        for k, value in enumerate(node.operands):
-            source = base(value)
-            key = source.node.id, source.result
-            mask = 0 if key in cluster.made else self.maker.get(key, 0)
+    def _merge_operands(self, cluster: Cluster, node: Node, sources: Sources, frame: Frame) -> None:
+        for k, source in enumerate(sources):
+            mask = 0 if source in cluster.made else self.maker.get(source, 0)
             below = operand_frame(node, k, frame) if mask else None
             if below is None:
                 continue
             for unit in self.members(mask):
                 other = self.units[unit]
-                if isinstance(other, Cluster) and other is not cluster and key in other.made:
-                    theirs = other.frame(value)
+                if isinstance(other, Cluster) and other is not cluster and source in other.made:
+                    theirs = other.frame(node.operands[k])
                     if theirs is not None and same(theirs, below):
                         self._merge(cluster, other)
 
@@ -342,7 +345,7 @@ class Clusters(Units):
         cluster: Cluster,
         other: Cluster,
         inner: int | None,
-        fold: tuple[tuple[int, int], ...] | None,
+        fold: Pieces | None,
     ) -> None:
         cluster.inner, cluster.fold = inner, fold
         cluster.breaks |= other.breaks
@@ -355,7 +358,7 @@ class Clusters(Units):
                 cluster.frames[key] = frame
         for node in other.nodes:
             for i in range(len(node.types)):
-                self.maker[node.id, i] = 1 << cluster.id
+                self.maker[Value(node, i)] = 1 << cluster.id
         self.same[other.id] = cluster.id
         mine, theirs = 1 << cluster.id, 1 << other.id
         above = (self.ancestors[cluster.id] | self.ancestors[other.id]) & ~(mine | theirs)

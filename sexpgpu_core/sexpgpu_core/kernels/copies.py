@@ -60,7 +60,7 @@ class Copies(Places):
                 self.copies += 1
                 behind += self._moved_store(unfit)
             except Unfit as unfit:
-                key = unfit.value.node.id, unfit.value.result, unfit.frame
+                key = unfit.value, unfit.frame
                 if key in instead:
                     raise
                 self.copies += 1
@@ -91,7 +91,7 @@ class Copies(Places):
             step *= type.shape[axis]
         view = View(held.storage, type.dtype, type.shape, tuple(strides))
         source = Value(self.prepared.node("held", (), (type,)))
-        self.bases[source.node.id, 0] = view
+        self.bases[source] = view
         target, output.view = output.view, view
         return self.copy_calls(source, target)
 

@@ -72,11 +72,6 @@ EXACT = frozenset(
 """Results that need no rounding: they are operands, or exact."""
 
 
-def known(op: str) -> bool:
-    """Whether the emitter has the elementwise operation."""
-    return op in _FLOAT or op in _INTEGER or op in _ANY or op in maths.F32 or op in _CASTS
-
-
 _CASTS = ("cast", "bitcast")
 
 
@@ -347,5 +342,7 @@ _ANY: dict[str, Lower] = {
     "greater-equal": _compare("oge", "uge", "sge"),
     "where": lambda t, d, c, a, b: t.select(c, a, b),
 }
+KNOWN = frozenset((*_FLOAT, *_INTEGER, *_ANY, *maths.F32, *_CASTS))
+"""Elementwise operations that the emitter has."""
 
-__all__ = ["COST", "FLOATS", "WIDTH", "element", "known", "rounded"]
+__all__ = ["COST", "FLOATS", "KNOWN", "WIDTH", "element", "rounded"]

@@ -8,14 +8,16 @@ of the linear index L. Reshape and permute only change the frame, so they need n
 from __future__ import annotations
 
 import functools
+from collections.abc import Set
 
 from ..ir import Node, Value
 from .prepare import INDEXED
-from .views import MOVES, SHIFTING, THROUGH, narrowed, regroup, widened
+from .views import MOVES, SHIFTING, THROUGH, dense_strides, narrowed, regroup, widened
 
 Shape = tuple[int, ...]
 Frame = tuple[int, ...]
-Key = tuple[int, int]
+Pieces = tuple[tuple[int, int], ...]
+"""Intervals [low, high) of the linear index."""
 UNKNOWN = -1
 
 
@@ -41,17 +43,17 @@ class Cluster:
         self.size = size
         self.inner: int | None = None
         self.late = False  # only commits need it
-        self.fold: tuple[tuple[int, int], ...] | None = None
+        self.fold: Pieces | None = None
         self.nodes: list[Node] = []
-        self.frames: dict[Key, Frame] = {}
-        self.made: set[Key] = set()
+        self.frames: dict[Value, Frame] = {}
+        self.made: set[Value] = set()
         self.reduced: dict[int, tuple[Frame, int]] = {}  # node -> operand's frame, fold or not
         self.breaks: set[int] = {1, size}
         self.valid: set[tuple[Shape, Frame]] = set()  # frames that were found to fit
 
     def frame(self, value: Value) -> Frame | None:
         """The frame of a value that is made or read here, UNKNOWN on axes nothing tells."""
-        found = self.frames.get((value.node.id, value.result))
+        found = self.frames.get(value)
         if found is not None:
             return found
         node = value.node
@@ -60,10 +62,10 @@ class Cluster:
         below = self.frame(node.operands[0])
         return None if below is None else forward(node, below)
 
-    def fits(self, points: set[int]) -> bool:
+    def fits(self, points: Set[int]) -> bool:
         """Whether breakpoints of axes divide one another with those that are here."""
         new = points - self.breaks
-        return all(a % b == 0 or b % a == 0 for a in new for b in self.breaks | points)
+        return not new or all(a % b == 0 or b % a == 0 for a in new for b in self.breaks | points)
 
 
 def forward(node: Node, frame: Frame) -> Frame | None:
@@ -96,17 +98,31 @@ def backward(node: Node, frame: Frame) -> Frame | None:
     return regroup(shape, frame, x)
 
 
-def intervals(shape: Shape, frame: Frame) -> list[tuple[int, int]]:
+@functools.lru_cache(maxsize=4096)
+def dense_frame(shape: Shape, unit: int = 1) -> Frame:
+    """The frame of a value that lies row-major, its last axis at steps of `unit`."""
+    return tuple([unit * s if n > 1 else 0 for n, s in zip(shape, dense_strides(shape))])
+
+
+@functools.lru_cache(maxsize=4096)
+def intervals(shape: Shape, frame: Frame) -> Pieces:
     """What of the linear index each axis of size > 1 takes, from low to high."""
-    return sorted((w, w * n) for n, w in zip(shape, frame) if n > 1)
+    return tuple(sorted([(w, w * n) for n, w in zip(shape, frame) if n > 1]))
 
 
-def along(shape: Shape, frame: Frame, axes: Shape) -> list[tuple[int, int]]:
+@functools.lru_cache(maxsize=4096)
+def points(shape: Shape, frame: Frame) -> frozenset[int]:
+    """Where the intervals of the axes begin and end."""
+    return frozenset([p for piece in intervals(shape, frame) for p in piece])
+
+
+def along(shape: Shape, frame: Frame, axes: Shape) -> Pieces:
     """`intervals` of some of the axes."""
-    return intervals(tuple(shape[a] for a in axes), tuple(frame[a] for a in axes))
+    return intervals(tuple([shape[a] for a in axes]), tuple([frame[a] for a in axes]))
 
 
-def runs(pieces: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+@functools.lru_cache(maxsize=4096)
+def runs(pieces: Pieces) -> Pieces:
     """Neighbouring intervals joined."""
     found: list[tuple[int, int]] = []
     for low, high in pieces:
@@ -189,18 +205,24 @@ def same(a: Frame, b: Frame) -> bool:
     return all(x == y or UNKNOWN in (x, y) for x, y in zip(a, b))
 
 
-def agree(known: list[int], own: Shape, axes: Shape, frame: Frame) -> bool:
-    """Put an operand's weights into the result's; False where another says otherwise."""
-    pairs = [(a, w) for n, a, w in zip(own, axes, frame) if n > 1 and w != UNKNOWN]
-    for a, w in pairs:
-        if known[a] not in (UNKNOWN, w):
-            return False
-    for a, w in pairs:
-        known[a] = w
-    return True
+@functools.lru_cache(maxsize=4096)
+def lifted(shape: Shape, own: Shape, axes: Shape, frame: Frame) -> Frame:
+    """What the frame of an operand of shape `own` says of the result's, whose `axes` are its."""
+    known = [UNKNOWN if n > 1 else 0 for n in shape]
+    for n, a, w in zip(own, axes, frame):
+        if n > 1:
+            known[a] = w
+    return tuple(known)
 
 
-def foldable(fold: tuple[tuple[int, int], ...], size: int, inner: int | None) -> bool:
+def agreed(a: Frame, b: Frame) -> Frame | None:
+    """What two frames say together, or None: they say otherwise of an axis."""
+    if a == b:
+        return a
+    return tuple([y if x == UNKNOWN else x for x, y in zip(a, b)]) if same(a, b) else None
+
+
+def foldable(fold: Pieces, size: int, inner: int | None) -> bool:
     """At most two runs are folded and one is kept, besides the innermost."""
     if len(fold) > 2:
         return False

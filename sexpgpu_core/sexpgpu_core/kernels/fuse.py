@@ -14,7 +14,7 @@ from ..ir.operation import Operations
 from .build import Output
 from .cluster import Clusters
 from .copies import Copies
-from .frames import Cluster, Key, base
+from .frames import Cluster, base
 from .kernel import Fold, KernelCall, NodeCall, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
 from .products import lay_products
@@ -49,8 +49,9 @@ class Fusion(Copies):
         self.parts: dict[int, View] = {}  # copy node -> where it writes
         self.inputs: dict[int, tuple[Value, ...]] = {}  # call -> its operands, copies included
         self.nodes: list[Node] = []
-        self.forced: set[Key] = set()
-        self.copied: dict[Key, Value] = {}  # copies that calls and results take instead
+        self.forced: set[Value] = set()
+        self.kept: set[Node] = set()  # nodes of which a value is stored
+        self.copied: dict[Value, Value] = {}  # copies that calls and results take instead
 
     def run(self) -> Schedule:
         self.early = self._early()
@@ -78,14 +79,11 @@ class Fusion(Copies):
 
     def _early(self) -> set[int]:
         """Ids of nodes that something else than a commit needs: the verdict, metrics."""
-        roots = [v for n, v in self.prepared.results.items() if not n.startswith("next:")]
-        found: set[int] = set()
-        stack = [v.node for v in roots]
-        while stack:
-            node = stack.pop()
-            if node.id not in found:
-                found.add(node.id)
-                stack.extend(v.node for v in node.operands)
+        results = self.prepared.results.items()
+        found = {v.node.id for name, v in results if not name.startswith("next:")}
+        for node in reversed(self.prepared.nodes):
+            if node.id in found:
+                found.update([v.node.id for v in node.operands])
         return found
 
     def _compute(self, node: Node, extra: int = 0) -> None:
@@ -94,11 +92,9 @@ class Fusion(Copies):
 
     def _call(self, node: Node) -> None:
         suits = suits_matmul if node.operation == "matmul" else is_dense
-        given = tuple(self._operand(v, suits) for v in node.operands)
+        given = tuple([self._operand(v, suits) for v in node.operands])
         self.inputs[node.id] = given
-        for value in given:
-            source = base(value)
-            self.forced.add((source.node.id, source.result))
+        self.forced.update([base(v) for v in given])
         self.nodes.append(node)
         self.clusters.call(node, given)
 
@@ -110,19 +106,18 @@ class Fusion(Copies):
 
     def _copy(self, value: Value) -> Value:
         """A dense copy of a value, once."""
-        key = value.node.id, value.result
-        found = self.copied.get(key)
+        found = self.copied.get(value)
         if found is None:
             made = self.prepared.node("copy", (value,), (value.type,))
             self._compute(made)
-            found = self.copied[key] = Value(made)
+            found = self.copied[value] = Value(made)
         return found
 
     def _placed(self, node: Node) -> None:
         """concat, pad, slice-set: copies into parts of one storage, what lies below first."""
         type = node.types[0]
-        whole = self.bases.get((node.id, 0)) or self.dense(type)
-        self.bases[node.id, 0] = whole
+        whole = self.bases.get(Value(node)) or self.dense(type)
+        self.bases[Value(node)] = whole
         rank, mask = len(type.shape), 0
         ones = (1,) * rank
         if node.operation == "concat":
@@ -141,23 +136,24 @@ class Fusion(Copies):
             x, y = node.operands
             mask = self._part(x, whole, 0)
             mask |= self._part(y, part(whole, node.get("starts"), ones, y.shape), mask)
-        self.clusters.maker[node.id, 0] = mask
+        self.clusters.maker[Value(node)] = mask
 
     def _part(self, value: Value, view: View, extra: int) -> int:
         """Units that write a value to a part; it may be there already."""
         if self.as_if(value) == view:
             source = base(value)
-            self.forced.add((source.node.id, source.result))
-            return self.clusters.maker[source.node.id, source.result]
+            self.forced.add(source)
+            return self.clusters.maker[source]
         return self._into(self.prepared.node("copy", (value,), (value.type,)), view, extra)
 
     def _into(self, node: Node, view: View, extra: int) -> int:
         if 0 in view.shape:
             return 0
-        self.bases[node.id, 0] = view
-        self.forced.add((node.id, 0))
+        made = Value(node)
+        self.bases[made] = view
+        self.forced.add(made)
         self._compute(node, extra)
-        return self.clusters.maker[node.id, 0]
+        return self.clusters.maker[made]
 
     # Results
     def _results(self) -> tuple[dict[str, Value], dict[str, Value]]:
@@ -179,26 +175,25 @@ class Fusion(Copies):
         if view is None or not is_dense(view) or view.offset or source.type.size != value.type.size:
             value = self._copy(value)
             source = value
-        self.forced.add((source.node.id, source.result))
+        self.forced.add(source)
         return value
 
     def _direct(self, commits: dict[str, Value]) -> dict[str, Value]:
         """Commits whose cluster makes nothing else: they are stored where they stay."""
         candidates: dict[int, list[str]] = {}
-        seen: set[Key] = set()
+        seen: set[Value] = set()
         for name, value in commits.items():
-            key = value.node.id, value.result
-            units = self.clusters.members(self.clusters.maker.get(key, 0))
+            units = self.clusters.members(self.clusters.maker.get(value, 0))
             cluster = self.clusters.units[units[0]] if len(units) == 1 else None
-            fits = isinstance(cluster, Cluster) and key in cluster.made and cluster.fold is None
-            if fits and key not in self.stored and key not in seen:
-                seen.add(key)
+            fits = isinstance(cluster, Cluster) and value in cluster.made and cluster.fold is None
+            if fits and value not in self.stored and value not in seen:
+                seen.add(value)
                 candidates.setdefault(units[0], []).append(name)
         found = {}
         for unit, names in candidates.items():
             cluster = self.clusters.units[unit]
             assert isinstance(cluster, Cluster)
-            if not any((v.node.id, v.result) in self.stored for v in self._made(cluster)):
+            if self.stored.isdisjoint(self._made(cluster.nodes)):
                 found.update({n: commits[n] for n in names})
         return found
 
@@ -209,26 +204,27 @@ class Fusion(Copies):
         """Calls by unit. Values that are committed by a copy are stored first."""
         for name, value in commits.items():
             if name not in direct:
-                self.stored.add((value.node.id, value.result))
-        targets: dict[Key, View] = {}
+                self.stored.add(value)
+        targets: dict[Value, View] = {}
         for name, value in direct.items():
             kind, _, rest = name.partition(":")
-            targets[value.node.id, value.result] = self.input_view(kind, rest, value.type)
+            targets[value] = self.input_view(kind, rest, value.type)
         self.bases.update(targets)
         found: dict[int, list[KernelCall | NodeCall]] = {}
+        goals = set(targets)
+        self.kept = {v.node for v in self.stored | goals}
         for number, unit in enumerate(self.clusters.units):
             if self.clusters.same[number] == number:
-                found[number] = self._unit_calls(unit, set(targets))
+                found[number] = self._unit_calls(unit, goals)
         for name in self._hazards(direct, targets, found):
             value = direct.pop(name)
-            key = value.node.id, value.result
-            del targets[key], self.bases[key]
-            self.stored.add(key)
-            (number,) = self.clusters.members(self.clusters.maker[key])
+            del targets[value], self.bases[value]
+            self.stored.add(value)
+            (number,) = self.clusters.members(self.clusters.maker[value])
             found[number] = self._unit_calls(self.clusters.units[number], set(targets))
         return found
 
-    def _unit_calls(self, unit: Cluster | Node, goals: set[Key]) -> list[KernelCall | NodeCall]:
+    def _unit_calls(self, unit: Cluster | Node, goals: set[Value]) -> list[KernelCall | NodeCall]:
         return (
             [self._node_call(unit)] if isinstance(unit, Node) else self._kernel_calls(unit, goals)
         )
@@ -236,11 +232,11 @@ class Fusion(Copies):
     def _hazards(
         self,
         direct: dict[str, Value],
-        targets: dict[Key, View],
+        targets: dict[Value, View],
         found: dict[int, list[KernelCall | NodeCall]],
     ) -> list[str]:
         """Commits whose storage another commit reads, or that read it at other places."""
-        names = {targets[v.node.id, v.result].storage: n for n, v in direct.items()}
+        names = {targets[v].storage: n for n, v in direct.items()}
         hazards = set()
         for calls in found.values():
             for call in calls:
@@ -263,18 +259,16 @@ class Fusion(Copies):
             outputs.append(view)
         return NodeCall(node, tuple(inputs), tuple(outputs))
 
-    def _kernel_calls(self, cluster: Cluster, goals: set[Key]) -> list[KernelCall | NodeCall]:
+    def _kernel_calls(self, cluster: Cluster, goals: set[Value]) -> list[KernelCall | NodeCall]:
         outputs, commit = [], False
-        for value in self._made(cluster):
-            node = value.node
-            key = node.id, value.result
-            if key in self.stored or key in goals:
-                view = self.base_view(value)
+        for value in self._made([n for n in cluster.nodes if n in self.kept]):
+            if value in self.stored or value in goals:
+                view, node = self.base_view(value), value.node
                 assert view is not None
                 fold = cluster.reduced.get(node.id, ((), False))[1]
                 kind = FOLDS[node.operation] if fold else "none"
                 outputs.append(Output(value, view, kind))
-                commit = commit or key in goals
+                commit = commit or value in goals
         if not outputs or cluster.size == 0:
             return []
         calls = self.built(cluster, outputs)
@@ -282,9 +276,9 @@ class Fusion(Copies):
             call.commit = commit
         return calls
 
-    def _made(self, cluster: Cluster) -> Iterator[Value]:
-        """What the nodes of a cluster make, in order."""
-        for node in cluster.nodes:
+    def _made(self, nodes: list[Node]) -> Iterator[Value]:
+        """What nodes of a cluster make, in order."""
+        for node in nodes:
             if len(node.types) == 1:
                 yield Value(node)
             else:
@@ -314,9 +308,7 @@ class Fusion(Copies):
             assert view is not None, name
             found[name] = view
         verdict = found["verdict"].storage if "verdict" in found else None
-        views = dict(self.bases.items())
-        views.update({k: v for k, v in self.places.items() if v is not None})
-        return Schedule(self.storages, [*work, *last], len(work), views, found, verdict)
+        return Schedule(self.storages, [*work, *last], len(work), found, verdict)
 
     def _order(self) -> list[int]:
         """Units, each after those it needs; of several the one whose nodes come first."""
@@ -344,7 +336,7 @@ class Fusion(Copies):
         owner = self.prepared.owner
         if isinstance(what, Node):
             return owner.get(what.id, what.id)
-        return max(owner.get(n.id, n.id) for n in what.nodes)
+        return max([owner.get(n.id, n.id) for n in what.nodes])
 
 
 def _uneven(call: KernelCall | NodeCall, storage: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal
 
-from ..ir import Node, Value
+from ..ir import Node
 from ..ir.types import Type
 from ..records import NamedTuple, Record
 
@@ -188,29 +188,23 @@ class NodeCall(Record):
 class Schedule(Record):
     """What fusion makes of a graph: calls in an order that is legal, over storages.
 
-    `calls[commit:]` write persistent storages, none before do. `views` has the place of every
-    value that has one (inputs, results, operands of NodeCalls). `verdict`: storage of the bool
-    scalar that must be true for the commit part to run, or None. `results`: every graph result
-    that is no `next:` commit.
+    `calls[commit:]` write persistent storages, none before do. `verdict`: storage of the bool
+    scalar that must be true for the commit part to run, or None. `results`: the place of every
+    graph result that is no `next:` commit.
     """
 
-    __slots__ = ("calls", "commit", "results", "storages", "verdict", "views")
+    __slots__ = ("calls", "commit", "results", "storages", "verdict")
 
     def __init__(
         self,
         storages: list[Storage],
         calls: list[KernelCall | NodeCall],
         commit: int,
-        views: dict[tuple[int, int], View],
         results: dict[str, View],
         verdict: int | None = None,
     ) -> None:
         self.storages = storages
         self.calls = calls
         self.commit = commit
-        self.views = views
         self.results = results
         self.verdict = verdict
-
-    def view(self, value: Value) -> View:
-        return self.views[value.node.id, value.result]

@@ -6,7 +6,6 @@ from typing import Any
 
 from ..ir import Node, Value
 from ..ir.types import Type
-from .frames import Key
 from .kernel import Storage, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
 from .views import MOVES, dense_strides, moved
@@ -18,9 +17,9 @@ class Places:
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
         self.storages: list[Storage] = []
-        self.bases: dict[Key, View] = {}  # where a value that has a storage lies in it
-        self.places: dict[Key, View | None] = {}
-        self.stored: set[Key] = set()
+        self.bases: dict[Value, View] = {}  # where a value that has a storage lies in it
+        self.places: dict[Value, View | None] = {}
+        self.stored: set[Value] = set()
         self.inputs_by_name: dict[tuple[str, str], int] = {}
 
     def storage(self, type: Type, kind: str, name: str = "", constant: object = None) -> int:
@@ -44,15 +43,14 @@ class Places:
 
     def base_view(self, value: Value) -> View | None:
         """The place of a value that is no move: given it when it is first asked for."""
-        key = value.node.id, value.result
-        found = self.bases.get(key)
+        found = self.bases.get(value)
         if found is None:
-            found = self._new_base(value, key)
+            found = self._new_base(value)
             if found is not None:
-                self.bases[key] = found
+                self.bases[value] = found
         return found
 
-    def _new_base(self, value: Value, key: Key) -> View | None:
+    def _new_base(self, value: Value) -> View | None:
         node = value.node
         if node.operation == "input":
             return self.input_view(node.get("kind"), node.get("name"), value.type)
@@ -60,26 +58,27 @@ class Places:
             return self.dense(value.type, "temp", constant=_table(node))
         if node.operation in LEAVES:
             return None
-        if key in self.stored or node.operation in PLACED or not is_compute(node):
+        if value in self.stored or node.operation in PLACED or not is_compute(node):
             return self.dense(value.type)
         return None
 
     def place(self, value: Value) -> View | None:
         """The place of a value, or None: it is not stored, or strides cannot say it."""
-        key = value.node.id, value.result
         if value.node.operation not in MOVES:
             return self.base_view(value)
-        if key not in self.places:
+        if value not in self.places:
             below = self.place(value.node.operands[0])
-            self.places[key] = None if below is None else moved(value.node, below)
-        return self.places[key]
+            self.places[value] = None if below is None else moved(value.node, below)
+        return self.places[value]
 
     def as_if(self, value: Value) -> View | None:
         """Where a value would lie if what it is a view of were stored."""
         node = value.node
         if node.operation not in MOVES:
-            known = self.bases.get((node.id, value.result))
-            return known or View(-1, value.dtype, value.shape, dense_strides(value.shape))
+            type = value.type
+            return self.bases.get(value) or View(
+                -1, type.dtype, type.shape, dense_strides(type.shape)
+            )
         below = self.as_if(node.operands[0])
         return None if below is None else moved(node, below)
 

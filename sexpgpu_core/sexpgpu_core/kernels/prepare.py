@@ -13,7 +13,7 @@ from ..diagnostics import problem
 from ..ir import Builder, Graph, Node, Value
 from ..ir.operation import Fusion, Operations
 from .bodies import is_even
-from .elements import known
+from .elements import KNOWN
 from .views import MOVES
 
 LEAVES = frozenset(("constant", "iota"))
@@ -31,6 +31,8 @@ Part = tuple[int, int, int, Value]
 
 SPECIAL = REDUCTIONS | {"add", "add-along", "put-along", "take-along"}
 """Operations whose nodes are sometimes something else."""
+_KEPT = (KNOWN | LEAVES | MOVES | PLACED | {"input", "table"}) - SPECIAL
+"""Operations whose nodes are never something else, but for those of no element."""
 
 
 def _padded_part(value: Value) -> Part | None:
@@ -47,11 +49,10 @@ def _padded_part(value: Value) -> Part | None:
 
 def is_compute(node: Node) -> bool:
     """Whether a node is fused into kernels."""
-    op = node.operation
-    return op in _COMPUTED or known(op)
+    return node.operation in COMPUTED
 
 
-_COMPUTED = REDUCTIONS | INDEXED | RANDOM | COPIES | {"update", "index-guard"}
+COMPUTED = KNOWN | REDUCTIONS | INDEXED | RANDOM | COPIES | {"update", "index-guard"}
 """An `update` that is left is one whose body is elementwise."""
 
 
@@ -86,7 +87,7 @@ class Prepared:
         for node in reversed(self.nodes):
             if node.id in live:
                 kept.append(node)
-                live.update(v.node.id for v in node.operands)
+                live.update([v.node.id for v in node.operands])
         self.nodes = kept[::-1]
 
     def node(self, operation: str, operands: tuple[Value, ...], types: Any, **given: Any) -> Node:
@@ -180,7 +181,7 @@ class Prepared:
         op = node.operation
         if op != "input" and self._is_empty(node):
             return self._expanded(lambda b: _emptied(b, node))
-        if op not in SPECIAL and known(op):
+        if op in _KEPT:
             return None
         if op in REDUCTIONS:
             return self._by_runs(node)
@@ -190,9 +191,7 @@ class Prepared:
             return self._expanded(lambda b: (_written_along(b, node),))
         if op == "take-along" and _one_a_row(node) and self._is_computed(node.operands[0]):
             return self._expanded(lambda b: (_taken_along(b, node),))
-        if op == "table" or op in LEAVES or op in MOVES or op in PLACED or op == "input":
-            return None
-        if is_compute(node) or self.library(op):
+        if op in COMPUTED or self.library(op):
             return None
         row = self.operations.get(op)
         found = None
@@ -205,17 +204,19 @@ class Prepared:
     def _is_empty(self, node: Node) -> bool:
         """Whether a node has no element, or is what a reduction or a product makes of none."""
         sums = node.operation in REDUCTIONS or node.operation == "matmul"
-        if 0 not in node.types[0].shape and not sums:
-            return False
+        if 0 not in node.types[0].shape:
+            return sums and 0 in node.operands[0].shape
         if op_gives_constant(node):
             return False
-        return all(t.size == 0 for t in node.types) or (sums and node.operands[0].type.size == 0)
+        return all(0 in t.shape for t in node.types) or (sums and 0 in node.operands[0].shape)
 
     def _by_runs(self, node: Node) -> tuple[Value, ...] | None:
         """A reduction over axes that are not neighbours: one after another, from the last."""
-        shape = node.operands[0].shape
+        shape, axes = node.operands[0].shape, node.get("axes")
+        if len(axes) < 2:
+            return None
         runs: list[list[int]] = []
-        for axis in node.get("axes"):
+        for axis in axes:
             between = range(runs[-1][-1] + 1, axis) if runs else ()
             if runs and all(shape[a] == 1 for a in between):
                 runs[-1].append(axis)

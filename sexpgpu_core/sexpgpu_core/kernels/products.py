@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir import Node
+from ..ir import Node, Value
 from .kernel import View
 from .places import Places
 from .views import dense_strides, part, regroup, suits_matmul
@@ -47,9 +47,9 @@ def _lay(places: Places, product: Node, users: dict[int, list[Node]], outside: s
 
 
 def _concat_part(places: Places, concat: Node, operand: Node) -> View:
-    whole = places.bases.get((concat.id, 0))
+    whole = places.bases.get(Value(concat))
     if whole is None:
-        whole = places.bases[concat.id, 0] = places.dense(concat.types[0])
+        whole = places.bases[Value(concat)] = places.dense(concat.types[0])
     axis, at = concat.get("axis"), 0
     for value in concat.operands:
         if value.node is operand:
@@ -80,4 +80,4 @@ def _lay_back(places: Places, product: Node, chain: list[Node], view: View) -> N
         return
     if view.storage < 0:
         laid = View(places.dense(type).storage, type.dtype, type.shape, strides, 0)
-    places.bases[product.id, 0] = laid
+    places.bases[Value(product)] = laid

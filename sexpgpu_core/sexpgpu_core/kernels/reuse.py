@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..ir import Node, Value
 from ..ir.types import Type
 from .build import Nodes, Output
-from .frames import Cluster, Key, base
+from .frames import Cluster, base
 from .kernel import KernelCall, NodeCall, View
 from .prepare import INDEXED, LEAVES, REDUCTIONS
 from .views import MOVES
@@ -45,47 +45,49 @@ class Structure:
         self.storages: dict[int, int] = {}
         self.nodes: set[int] = set()
         self._entries: list[Any] = []
-        self._known: dict[Key, int] = {}
+        self._known: dict[Value, int] = {}
         ends = tuple([self._end(o) for o in outputs])
         axes = (cluster.size, cluster.inner, cluster.fold, frozenset(cluster.breaks))
         self.key = (axes, ends, tuple(self._entries))
 
     def _end(self, output: Output) -> Any:
         value = output.value
-        frame = self.cluster.frames.get((value.node.id, value.result))
+        frame = self.cluster.frames.get(value)
         return self._value(value), output.fold, frame, self._view(output.view)
 
     def _view(self, view: View) -> Any:
         storages = self.storages
-        storage = storages.setdefault(view.storage, len(storages))
-        return (storage, view.dtype, view.shape, view.strides, view.offset)
+        return storages.setdefault(view.storage, len(storages)), view[1:]
 
     def _value(self, value: Value) -> int:
-        key = value.node.id, value.result
-        found = self._known.get(key)
+        found = self._known.get(value)
         if found is None:
             entry = self._entry(value)
-            found = self._known[key] = len(self._entries)
+            found = self._known[value] = len(self._entries)
             self._entries.append(entry)
         return found
 
     def _entry(self, value: Value) -> Any:
-        node, op = value.node, value.node.operation
+        node = value.node
+        op, attributes = node.operation, node.attributes and _attributes(node)
         if op in LEAVES:
-            return op, _attributes(node), node.types
-        source = base(value) if op in MOVES else value
-        if source.node.id not in self.members:
+            return op, attributes, node.types
+        moves = op in MOVES
+        source = base(value).node if moves else node
+        if source.id not in self.members:
             view = self.place(value)
             if view is not None:
                 return self._view(view)
-        if op not in MOVES:
+        if not moves:
             self.nodes.add(self.owner.get(node.id, node.id))
-        reduced = self.cluster.reduced.get(node.id) if op in REDUCTIONS else None
-        table = self.place(node.operands[0]) if op in INDEXED else None
-        first = () if table is None else self._view(table)
-        rest = node.operands if table is None else node.operands[1:]
+        first: Any = self.cluster.reduced.get(node.id) if op in REDUCTIONS else None
+        rest = node.operands
+        if op in INDEXED:
+            table = self.place(rest[0])
+            if table is not None:
+                first, rest = self._view(table), rest[1:]
         operands = tuple([self._value(v) for v in rest])
-        return op, value.result, _attributes(node), node.types, reduced, first, operands
+        return op, value.result, attributes, node.types, first, operands
 
     def pattern(
         self, calls: Sequence[KernelCall | NodeCall], fresh: tuple[Type, ...], first: int
@@ -95,18 +97,19 @@ class Structure:
         for i in range(len(fresh)):
             numbers[first + i] = len(numbers)
         return Pattern(
-            tuple([_moved(c, numbers, ()) for c in calls if isinstance(c, KernelCall)]), fresh
+            tuple([_moved(c, numbers.__getitem__, ()) for c in calls if isinstance(c, KernelCall)]),
+            fresh,
         )
 
     def calls(self, pattern: Pattern, made: list[int]) -> list[KernelCall]:
         """The pattern's calls over these storages and those made anew."""
-        numbers = dict(enumerate([*self.storages, *made]))
+        numbers = [*self.storages, *made]
         nodes = tuple(sorted(self.nodes))
-        return [_moved(c, numbers, nodes) for c in pattern.calls]
+        return [_moved(c, numbers.__getitem__, nodes) for c in pattern.calls]
 
 
-def _moved(call: KernelCall, numbers: dict[int, int], nodes: tuple[int, ...]) -> KernelCall:
-    operands = tuple([numbers[s] for s in call.operands])
+def _moved(call: KernelCall, number: Callable[[int], int], nodes: tuple[int, ...]) -> KernelCall:
+    operands = tuple(map(number, call.operands))
     return KernelCall(
         call.kernel, operands, call.outer, call.places, call.scalars, call.commit, nodes
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ir import Node, Value
 from .cluster import Clusters
 from .elements import COST
-from .frames import Key, base
+from .frames import Cluster
 from .prepare import COPIES, INDEXED, LEAVES, RANDOM, REDUCTIONS
 from .views import MOVES, SHIFTING
 
@@ -18,84 +18,77 @@ SMALL = 8
 class Storing:
     """The decision, in the order of the nodes. `stored` holds the values that get a storage."""
 
-    def __init__(self, nodes: list[Node], clusters: Clusters, forced: set[Key]) -> None:
+    def __init__(self, nodes: list[Node], clusters: Clusters, forced: set[Value]) -> None:
         self.clusters = clusters
         self.stored = set(forced)
-        self.users: dict[Key, set[int]] = {}
-        self._units: dict[int, int] = {}
+        self.users: dict[Value, set[int]] = {}
+        self._units = _units(clusters)
         self._note_uses(nodes)
         for node in nodes:
             for i in range(len(node.types)):
-                self._decide(Value(node, i))
+                value = Value(node, i)
+                units = self.users.get(value)
+                if units and value not in self.stored:
+                    self._decide(value, units)
 
     def _note_uses(self, nodes: list[Node]) -> None:
+        """Who uses a value; one whose use can only be of memory (a table to gather from, a
+        shifted index) is stored."""
+        users = self.users
         for node in nodes:
-            if node.operation in MOVES:
-                continue
-            unit = self._unit(node)
+            unit = self._units[node]
+            placed = node.operation in INDEXED
             for value in node.operands:
-                source = base(value)
-                self.users.setdefault((source.node.id, source.result), set()).add(unit)
-                if self._needs_place(node, value):
-                    self.stored.add((source.node.id, source.result))
+                while value.node.operation in MOVES:
+                    placed = placed or value.node.operation in SHIFTING
+                    value = value.node.operands[0]
+                if value in users:
+                    users[value].add(unit)
+                else:
+                    users[value] = {unit}
+                if placed:
+                    self.stored.add(value)
+                    placed = False
 
     def _unit(self, node: Node) -> int:
-        """The first unit that makes a node. None is made or merged any more."""
-        found = self._units.get(node.id)
+        """The first unit that makes a node."""
+        found = self._units.get(node)
         if found is None:
-            units = self.clusters.members(self.clusters.maker.get((node.id, 0), 0))
-            found = self._units[node.id] = units[0] if units else -1
+            units = self.clusters.members(self.clusters.maker.get(Value(node), 0))
+            found = self._units[node] = units[0] if units else -1
         return found
 
-    def _needs_place(self, node: Node, value: Value) -> bool:
-        """Whether a use can only be of memory: a table to gather from, a shifted index."""
-        if node.operation in INDEXED and value is node.operands[0]:
-            return True
-        while value.node.operation in MOVES:
-            if value.node.operation in SHIFTING:
-                return True
-            value = value.node.operands[0]
-        return False
-
-    def _decide(self, value: Value) -> None:
-        key = value.node.id, value.result
-        op = value.node.operation
-        if key in self.stored or op in MOVES or op in LEAVES or op == "input":
-            return
-        units = self.users.get(key)
-        if not units:
-            return
+    def _decide(self, value: Value, users: set[int]) -> None:
         maker = self._unit(value.node)
-        cluster = self.clusters.units[maker] if maker >= 0 else None
-        outside = units - {maker}
-        if not outside and (isinstance(cluster, Node) or key in getattr(cluster, "made", ())):
-            return
-        leaves: dict[Key, Value] = {}
+        if len(users) == 1 and maker in users:
+            unit = self.clusters.units[maker] if maker >= 0 else None
+            if isinstance(unit, Node) or (unit is not None and value in unit.made):
+                return
+        leaves: dict[Value, None] = {}
         cost = self._cost(value, value, leaves, 0)
-        large = [k for k, v in leaves.items() if v.type.size * SMALL > value.type.size]
-        if cost > CHEAP or (len(large) > 1 and value.type.size > 1):
-            self.stored.add(key)
-            return
-        for leaf in leaves:
-            self.stored.add(leaf)
+        size = value.type.size
+        large = sum([v.type.size * SMALL > size for v in leaves])
+        if cost > CHEAP or (large > 1 and size > 1):
+            self.stored.add(value)
+        else:
+            self.stored.update(leaves)
 
-    def _cost(self, value: Value, root: Value, leaves: dict[Key, Value], depth: int) -> int:
+    def _cost(self, value: Value, root: Value, leaves: dict[Value, None], depth: int) -> int:
         """Additions an element to compute a value from what is stored; noted in `leaves`."""
         node = value.node
         if node.operation in LEAVES:
             return 0
         if node.operation in MOVES:
             return self._cost(node.operands[0], root, leaves, depth)
-        key = node.id, value.result
-        stored = key in self.stored or node.operation == "input"
+        stored = value in self.stored or node.operation == "input"
         if stored or isinstance(self._maker(value), Node):
-            leaves[key] = value
+            leaves[value] = None
             return 0
         op = node.operation
         hard = op in REDUCTIONS or op in RANDOM or op == "update" or depth > 12
         if hard or node.operation in INDEXED or node.operation in COPIES:
             if value is not root and value.type.size * SMALL <= root.type.size:
-                leaves[key] = value
+                leaves[value] = None
                 return 0
             return CHEAP + 1
         cost = COST.get(node.operation, 1)
@@ -108,3 +101,14 @@ class Storing:
     def _maker(self, value: Value) -> object:
         unit = self._unit(value.node)
         return self.clusters.units[unit] if unit >= 0 else value.node
+
+
+def _units(clusters: Clusters) -> dict[Node, int]:
+    """The unit of each node that is in one. None is made or merged any more."""
+    found: dict[Node, int] = {}
+    for number, unit in enumerate(clusters.units):
+        if clusters.same[number] == number:
+            found.update(
+                dict.fromkeys(unit.nodes if isinstance(unit, Cluster) else (unit,), number)
+            )
+    return found

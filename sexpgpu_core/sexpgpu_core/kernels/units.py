@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir import Node, Value
-from .frames import Cluster, Key, base
+from .frames import Cluster, base
 
 
 class Units:
@@ -15,7 +15,7 @@ class Units:
         self.before: list[int] = []  # direct predecessors
         self.followed: list[bool] = []
         self.same: list[int] = []  # the unit that a merged one became part of
-        self.maker: dict[Key, int] = {}  # mask of the units that make a value
+        self.maker: dict[Value, int] = {}  # mask of the units that make a value
 
     def _unit(self, what: Cluster | Node) -> int:
         self.units.append(what)
@@ -27,42 +27,34 @@ class Units:
 
     def needs(self, value: Value) -> int:
         """Mask of the units that make a value."""
-        source = base(value)
-        return self.maker.get((source.node.id, source.result), 0)
+        return self.maker.get(base(value), 0)
 
     def members(self, mask: int) -> list[int]:
         """Units of a mask, merged ones as what they became."""
-        if not mask:
-            return []
-        if not mask & (mask - 1):
-            return [self._now(mask.bit_length() - 1)]
+        same = self.same
         found: list[int] = []
         while mask:
             low = mask & -mask
-            unit = self._now(low.bit_length() - 1)
+            unit = low.bit_length() - 1
+            while same[unit] != unit:
+                unit = same[unit]
             if unit not in found:
                 found.append(unit)
             mask ^= low
         return found
 
-    def _now(self, unit: int) -> int:
-        """A unit, or what it became part of."""
-        same = self.same
-        while same[unit] != unit:
-            unit = same[unit]
-        return unit
-
     def after(self, unit: int, mask: int) -> None:
         """Note that a unit comes after those of a mask."""
-        units = self.members(mask)
-        new = 0
-        for x in units:
+        if not mask & ~self.before[unit]:
+            return
+        ancestors, new = self.ancestors, 0
+        for x in self.members(mask):
             if x != unit:
                 self.before[unit] |= 1 << x
                 self.followed[x] = True
-                new |= 1 << x | self.ancestors[x]
-        if new & ~self.ancestors[unit]:
-            self.ancestors[unit] |= new
+                new |= 1 << x | ancestors[x]
+        if new & ~ancestors[unit]:
+            ancestors[unit] |= new
             if self.followed[unit]:
                 self._spread(unit)
 
@@ -74,10 +66,12 @@ class Units:
 
     def cycles(self, cluster: Cluster, mask: int) -> bool:
         """Whether a node that needs a mask of outside units may not join."""
-        if not mask:
-            return False
-        bit, ancestors = 1 << cluster.id, self.ancestors
-        return any(x == cluster.id or ancestors[x] & bit for x in self.members(mask))
+        unit = cluster.id
+        bit, ancestors = 1 << unit, self.ancestors
+        for x in self.members(mask):  # noqa: SIM110 - a generator costs more than the rest
+            if x == unit or ancestors[x] & bit:
+                return True
+        return False
 
     def _between(self, first: int, last: int) -> bool:
         """Whether a third unit stands on a way from one unit to another."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 from ..ir import Node
 from .kernel import View
 
 Shape = tuple[int, ...]
 
 
+@functools.lru_cache(maxsize=4096)
 def dense_strides(shape: Shape) -> Shape:
     """Row-major strides in elements."""
     strides, step = [0] * len(shape), 1
@@ -37,6 +41,7 @@ def suits_matmul(view: View) -> bool:
     return rows or columns
 
 
+@functools.lru_cache(maxsize=4096)
 def regroup(shape: Shape, steps: Shape, new: Shape) -> Shape | None:
     """Steps of the axes of `new` over the same elements in order, or None: they are not regular.
 
@@ -77,29 +82,37 @@ SHIFTING = frozenset(("slice", "flip"))
 
 def moved(node: Node, view: View) -> View | None:
     """The place of a move's result in its operand's storage, or None where strides do not do."""
-    op, shape = node.operation, node.types[0].shape
-    if op in THROUGH:
+    if node.operation in THROUGH:
         return view
+    shape = node.types[0].shape
+    found = _walked(node.operation, node.attributes, view.shape, view.strides, shape)
+    if found is None:
+        return None
+    return View(view.storage, view.dtype, shape, found[0], view.offset + found[1])
+
+
+@functools.lru_cache(maxsize=4096)
+def _walked(
+    op: str, attributes: Any, shape: Shape, strides: Shape, new: Shape
+) -> tuple[Shape, int] | None:
+    """Strides of a move's result, and what it adds to the offset."""
+    given = dict(attributes)
     if op == "permute":
-        strides = tuple(view.strides[a] for a in node.get("axes"))
-        return View(view.storage, view.dtype, shape, strides, view.offset)
+        return tuple([strides[a] for a in given["axes"]]), 0
     if op == "slice":
-        starts, steps = node.get("starts"), node.get("steps")
-        offset = view.offset + sum(a * s for a, s in zip(starts, view.strides))
-        strides = tuple(k * s for k, s in zip(steps, view.strides))
-        return View(view.storage, view.dtype, shape, strides, offset)
+        offset = sum([a * s for a, s in zip(given["starts"], strides)])
+        return tuple([k * s for k, s in zip(given["steps"], strides)]), offset
     if op == "flip":
-        axes = node.get("axes")
-        strides = tuple(-s if a in axes else s for a, s in enumerate(view.strides))
-        offset = view.offset + sum((shape[a] - 1) * view.strides[a] for a in axes)
-        return View(view.storage, view.dtype, shape, strides, offset)
+        axes = given["axes"]
+        offset = sum([(new[a] - 1) * strides[a] for a in axes])
+        return tuple([-s if a in axes else s for a, s in enumerate(strides)]), offset
     if op == "broadcast-to":
-        strides = widened(view.shape, view.strides, shape)
-        return View(view.storage, view.dtype, shape, strides, view.offset)
-    found = regroup(view.shape, view.strides, shape)
-    return None if found is None else View(view.storage, view.dtype, shape, found, view.offset)
+        return widened(shape, strides, new), 0
+    found = regroup(shape, strides, new)
+    return None if found is None else (found, 0)
 
 
+@functools.lru_cache(maxsize=4096)
 def widened(shape: Shape, steps: Shape, new: Shape) -> Shape:
     """Steps over the axes of a broadcast shape: 0 on axes that are new or were of size 1."""
     lead = len(new) - len(shape)
@@ -107,6 +120,7 @@ def widened(shape: Shape, steps: Shape, new: Shape) -> Shape:
     return (0,) * lead + tuple(own)
 
 
+@functools.lru_cache(maxsize=4096)
 def narrowed(shape: Shape, steps: Shape) -> Shape:
     """Steps of an operand of `shape` that was broadcast to where `steps` hold."""
     lead = len(steps) - len(shape)

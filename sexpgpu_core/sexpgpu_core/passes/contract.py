@@ -7,12 +7,11 @@ from ..ir import Builder, Value
 from ..ir.types import broadcast
 
 FLOATS = ("f32", "f64")
+CONTRACTED = ("add", "subtract")
 
 
 def contracted(b: Builder, operation: str, operands: tuple[Value, ...]) -> Value | None:
     """fma instead of an add or subtract of a product of equal dtype and the result's shape."""
-    if operation not in ("add", "subtract"):
-        return None
     x, y = operands
     if "multiply" not in (x.node.operation, y.node.operation) or x.dtype not in FLOATS:
         return None

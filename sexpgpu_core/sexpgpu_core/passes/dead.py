@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from ..ir import Graph, Node, Value
+from ..ir import Graph, Node
 
 
 def drop_dead(graph: Graph) -> Graph:
-    """The same graph if nothing is dead. Nodes are unique already, so they are only renumbered."""
+    """The same graph without them. The nodes that stay are numbered anew where they are: whoever
+    made the graph gives it up."""
     live = graph.live()
     if len(live) == len(graph.nodes):
         return graph
-    small = Graph()
-    small.bodies = graph.bodies
-    went: dict[int, Node] = {}
-    origins = graph.origins
+    kept: list[Node] = []
+    origins = {}
     for node in graph.nodes:
-        if node.id not in live:
-            continue
-        operands = tuple([Value(went[source.id], i) for source, i in node.operands])
-        copy = Node(
-            node.operation,
-            operands,
-            node.attributes,
-            node.types,
-            node.policy,
-            node.copy,
-            len(small.nodes),
-        )
-        went[node.id] = copy
-        small.nodes.append(copy)
-        if node.id in origins:
-            small.origins[copy.id] = origins[node.id]
-    small.results = {n: Value(went[v.node.id], v.result) for n, v in graph.results.items()}
-    return small
+        if node.id in live:
+            found = graph.origins.get(node.id)
+            node.id = len(kept)
+            kept.append(node)
+            if found is not None:
+                origins[node.id] = found
+    graph.nodes, graph.origins = kept, origins
+    return graph

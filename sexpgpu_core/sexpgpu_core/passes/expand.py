@@ -13,7 +13,7 @@ from ..ir import Builder, Node, Value
 from ..ir.builder import Rule
 from ..ir.operation import Operations
 from ..ir.rules import RULES
-from .contract import contracted
+from .contract import CONTRACTED, contracted
 from .rebuild import Change
 
 Library = Callable[[str], bool]
@@ -31,14 +31,16 @@ class Expansion:
         self, b: Builder, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]
     ) -> Value | None:
         """A `builder.Rule`."""
-        rule = RULES.get(operation)
-        instead = None if rule is None else rule(b, operands, attributes)
-        if instead is not None:
-            return instead
-        if operation in self._primitive:
-            return contracted(b, operation, operands)
-        values = self._expanded(b, operation, operands, attributes)
-        return contracted(b, operation, operands) if values is None else values[0]
+        local = RULES.get(operation)
+        if local is not None:
+            instead = local(b, operands, attributes)
+            if instead is not None:
+                return instead
+        if operation not in self._primitive:
+            values = self._expanded(b, operation, operands, attributes)
+            if values is not None:
+                return values[0]
+        return contracted(b, operation, operands) if operation in CONTRACTED else None
 
     def change(
         self, b: Builder, node: Node, operands: tuple[Value, ...]
@@ -58,7 +60,7 @@ class Expansion:
             self._primitive.add(name)
             return None
         given = {k: v for k, v in attributes.items() if v is not None}
-        types = operation.infer(tuple(v.type for v in operands), given)
+        types = b.infer(name, operands, given)
         node = Node(name, operands, tuple(sorted(given.items())), types, b.policy, b.copy, -1)
         values = operation.expand(b, node)
         if values is None:

@@ -11,22 +11,24 @@ from collections.abc import Collection, Sequence
 
 from ..ir.types import WIDTH
 from ..kernels.kernel import Kernel, KernelCall, NodeCall, Place, Storage
+from .order import Touch
 
 
 def successors(
     storages: Sequence[Storage],
     calls: Sequence[KernelCall | NodeCall],
+    touched: Sequence[Touch],
     first: dict[int, int],
     last: dict[int, int],
     transient: Collection[int],
 ) -> dict[int, int]:
-    """Storage -> the storage that takes over its buffer."""
+    """Storage -> the storage that takes over its buffer. `touched`: by call."""
     heirs: dict[int, int] = {}
-    for i, call in enumerate(calls):
+    for i, (call, (reads, writes)) in enumerate(zip(calls, touched)):
         if not isinstance(call, KernelCall):
             continue
-        born = [s for s in call.writes() if s in transient and first[s] == i]
-        dying = [s for s in call.reads() if s in transient and last[s] == i and s not in heirs]
+        born = [s for s in writes if s in transient and first[s] == i]
+        dying = [s for s in reads if s in transient and last[s] == i and s not in heirs]
         for new in born:
             for old in dying:
                 if old not in heirs and may_share(storages, call, old, new):
@@ -37,10 +39,10 @@ def successors(
 
 def may_share(storages: Sequence[Storage], call: KernelCall, old: int, new: int) -> bool:
     """Whether `new` may be written over `old` while the call reads it."""
-    if not (_one_loop(call.kernel) or _declared(call, old, new)):
-        return False
     a, b = storages[old].type, storages[new].type
     if WIDTH[a.dtype] != WIDTH[b.dtype] or a.size != b.size:
+        return False
+    if not (_one_loop(call.kernel) or _declared(call, old, new)):
         return False
     places = _places(call, old) | _places(call, new)
     return len(places) == 1

@@ -41,14 +41,15 @@ def make_plan(name: str, schedule: Schedule, persistent: Persistent) -> Plan:
     given = touches(schedule.calls)
     order = order_calls(storages, given, schedule.commit, frozenset(kept))
     calls = [schedule.calls[i] for i in order]
-    first, last = lifetimes([given[i] for i in order])
+    touched = [given[i] for i in order]
+    first, last = lifetimes(touched)
     end = max(len(calls) - 1, 0)
     for s in kept:
         first.setdefault(s, 0)
         last[s] = end
     regions = [_region(s, kept) for s in storages]
-    offsets, sizes = _offsets(storages, calls, first, last, regions, persistent)
-    buffers = tuple(
+    offsets, sizes = _offsets(storages, calls, touched, first, last, regions, persistent)
+    buffers = [
         Buffer(
             s.id,
             s.type,
@@ -60,18 +61,18 @@ def make_plan(name: str, schedule: Schedule, persistent: Persistent) -> Plan:
             _name(s, region),
         )
         for s, region in zip(storages, regions)
-    )
+    ]
     plan = Plan(
         name,
         calls,
         schedule.commit,
-        buffers,
+        tuple(buffers),
         tuple(_result(n, v, storages) for n, v in schedule.results.items()),
         schedule.verdict,
         sizes,
         {s.id: s.constant for s in storages if s.constant is not None},
     )
-    verify_plan(plan, storages)
+    verify_plan(plan, touched, storages)
     return plan
 
 
@@ -96,6 +97,7 @@ def _region(storage: Storage, kept: set[int]) -> Region:
 def _offsets(
     storages: Sequence[Storage],
     calls: Sequence[KernelCall | NodeCall],
+    touched: Sequence[Touch],
     first: dict[int, int],
     last: dict[int, int],
     regions: Sequence[Region],
@@ -103,7 +105,7 @@ def _offsets(
 ) -> tuple[dict[int, int], dict[Region, int]]:
     transient = {s.id for s, r in zip(storages, regions) if r is Region.TRANSIENT and s.id in first}
     lives = [Lifetime(i, storages[i].type.bytes, first[i], last[i]) for i in sorted(transient)]
-    heirs = successors(storages, calls, first, last, transient)
+    heirs = successors(storages, calls, touched, first, last, transient)
     offsets, top = place(lives, heirs)
     sizes = {Region.TRANSIENT: top, Region.PERSISTENT: persistent.bytes}
     for region in (Region.INPUT, Region.SCALAR, Region.OUTPUT):

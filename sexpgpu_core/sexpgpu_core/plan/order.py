@@ -68,28 +68,29 @@ def order_calls(
     pinned = kept.union(*(calls[i].reads for i in tail))
     before = dependencies(head)
     head = [_sized(call, sizes) for call in head]
-    best, least = list(range(commit)), GAIN * peak(head, range(len(head)), sizes, pinned)
-    for chosen in (_forward(head, before, sizes, pinned), _backward(head, before, sizes)):
-        reached = peak(head, chosen, sizes, pinned)
+    touched = [reads | writes for reads, writes in head]
+    best, least = list(range(commit)), GAIN * peak(touched, range(commit), sizes, pinned)
+    for chosen in (_forward(touched, before, sizes, pinned), _backward(head, before, sizes)):
+        reached = peak(touched, chosen, sizes, pinned)
         if reached < least:
             best, least = chosen, reached
     return best + tail
 
 
 def peak(
-    calls: Sequence[Touch], order: Sequence[int], sizes: Sequence[int], pinned: frozenset[int]
+    touched: list[set[int]], order: Sequence[int], sizes: Sequence[int], pinned: frozenset[int]
 ) -> int:
-    """Most transient bytes alive at once in this order."""
-    left = _uses(calls)
+    """Most transient bytes alive at once in this order. `touched`: storages by call."""
+    left = _uses(touched)
     live: set[int] = set()
     now = most = 0
     for i in order:
-        touched = calls[i].reads | calls[i].writes
-        for s in touched - live:
+        for s in touched[i] - live:
             live.add(s)
             now += sizes[s]
-        most = max(most, now)
-        for s in touched:
+        if now > most:
+            most = now
+        for s in touched[i]:
             left[s] -= 1
             if left[s] == 0 and s not in pinned:
                 now -= sizes[s]
@@ -105,21 +106,23 @@ def _transient_bytes(storage: Storage) -> int:
     return storage.type.bytes if storage.kind == "temp" else 0
 
 
-def _uses(calls: Sequence[Touch]) -> dict[int, int]:
+def _uses(touched: list[set[int]]) -> dict[int, int]:
     count: dict[int, int] = {}
-    for call in calls:
-        for s in call.reads | call.writes:
+    for storages in touched:
+        for s in storages:
             count[s] = count.get(s, 0) + 1
     return count
 
 
 def _forward(
-    calls: Sequence[Touch], before: list[set[int]], sizes: Sequence[int], pinned: frozenset[int]
+    touched: list[set[int]],
+    before: list[set[int]],
+    sizes: Sequence[int],
+    pinned: frozenset[int],
 ) -> list[int]:
     """From the first call on: of the ready ones take that after which least is alive. It brings
     forward what frees."""
-    left = _uses(calls)
-    touched = [c.reads | c.writes for c in calls]
+    left = _uses(touched)
     live: set[int] = set()
 
     def growth(i: int) -> int:
@@ -136,7 +139,7 @@ def _forward(
         for s in touched[i]:
             left[s] -= 1
 
-    return _schedule(before, growth, took, range(len(calls)))
+    return _schedule(before, growth, took, range(len(touched)))
 
 
 def _backward(calls: Sequence[Touch], before: list[set[int]], sizes: Sequence[int]) -> list[int]:
@@ -155,8 +158,14 @@ def _backward(calls: Sequence[Touch], before: list[set[int]], sizes: Sequence[in
     live: set[int] = set()
 
     def growth(i: int) -> int:
-        grown = sum(sizes[s] for s in reads[i] if s not in live)
-        return grown - sum(sizes[s] for s in writes[i] if writers[s] == 1)
+        grown = 0
+        for s in reads[i]:
+            if s not in live:
+                grown += sizes[s]
+        for s in writes[i]:
+            if writers[s] == 1:
+                grown -= sizes[s]
+        return grown
 
     def took(i: int) -> None:
         live.update(reads[i])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
 
 from ..kernels.kernel import KernelCall, Storage
 from .inplace import may_share
-from .order import Touch, touches
+from .order import Touch
 from .plan import Buffer, Plan, Region
 
 
@@ -14,10 +15,9 @@ class PlanError(AssertionError):
     """A plan that would corrupt memory."""
 
 
-def verify_plan(plan: Plan, storages: Sequence[Storage]) -> None:
+def verify_plan(plan: Plan, calls: Sequence[Touch], storages: Sequence[Storage]) -> None:
     """Raises PlanError: a read before its write, a commit out of place, a persistent value read
-    after it was written, overlapping lifetimes."""
-    calls = touches(plan.calls)
+    after it was written, overlapping lifetimes. `calls`: what each of the plan's touches."""
     _check_commit(plan, calls)
     _check_order(plan, calls)
     _check_overlap(plan, calls, storages)
@@ -57,18 +57,43 @@ def _averages(plan: Plan, writes: set[int]) -> bool:
     return any(plan.buffers[s].name.startswith("ema:") for s in writes)
 
 
+Span = tuple[int, int, int]
+"""(first byte, byte after the last, buffer)."""
+
+
 def _check_overlap(plan: Plan, calls: Sequence[Touch], storages: Sequence[Storage]) -> None:
     transient = [b for b in plan.buffers if b.region is Region.TRANSIENT and _touched(calls, b)]
     if any(b.offset + b.bytes > plan.bytes[Region.TRANSIENT] for b in transient):
         raise PlanError(f"{plan.name}: a buffer reaches beyond the region")
-    alive: list[tuple[int, int, int, Buffer]] = []
+    alive: list[Span] = []  # ascending
+    ends: dict[int, list[Span]] = {}  # by the last call
+    now = 0
     for new in sorted(transient, key=lambda b: b.first):
-        first, start, stop = new.first, new.offset, new.offset + new.bytes
-        alive = [b for b in alive if b[0] >= first]
-        for _, low, high, old in alive:
-            if low < stop and start < high and not _in_place(plan, storages, old, new):
-                raise PlanError(f"{plan.name}: buffers {old.id} and {new.id} share bytes")
-        alive.append((new.last, start, stop, new))
+        for call in range(now, new.first):
+            for span in ends.pop(call, ()):
+                del alive[bisect_left(alive, span)]
+        now = new.first
+        mine = (new.offset, new.offset + new.bytes, new.id)
+        for other in _sharing(alive, mine):
+            if not _in_place(plan, storages, plan.buffers[other], new):
+                raise PlanError(f"{plan.name}: buffers {other} and {new.id} share bytes")
+        insort(alive, mine)
+        ends.setdefault(new.last, []).append(mine)
+
+
+def _sharing(alive: list[Span], new: Span) -> Iterator[int]:
+    """Buffers that share a byte with a new one. Of those alive none shares a part of another (in
+    place it is all), so that only neighbours can."""
+    start, stop, _ = new
+    at = bisect_left(alive, new)
+    for low, _, buffer in alive[at:]:
+        if low >= stop:
+            break
+        yield buffer
+    for _, high, buffer in reversed(alive[:at]):
+        if high <= start:
+            break
+        yield buffer
 
 
 def _touched(calls: Sequence[Touch], buffer: Buffer) -> bool:

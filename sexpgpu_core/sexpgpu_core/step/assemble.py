@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 
 from ..autodiff import GradientBuilder, differentiate
 from ..ir import Builder, Graph, Operations, Value
-from ..ir.hash import graph_hash
 from ..staging.traced import Optimization, Traced
 from .blocks import inline, unroll
-from .updates import average, clip_value, combine_states, groups_due, scalar, update_parameter
+from .updates import Updates, average, clip_value, combine_states, groups_due, scalar
 from .verdict import clip_scale, finite, gradient_norm
 
 Unreached = Callable[[list[str]], None]
@@ -39,7 +38,7 @@ def build_step(
         unreached(missing)
     results: dict[str, Value] = {}
     _metrics(b, blocks, results)
-    _commit(b, traced, optimization, operations, blocks, losses, gradients, guard, results)
+    _commit(b, traced, optimization, blocks, losses, gradients, guard, results)
     b.graph.results = results
     return b.graph
 
@@ -114,7 +113,6 @@ def _commit(
     b: Builder,
     traced: Traced,
     optimization: Optimization,
-    operations: Operations,
     blocks: list[Mapping[str, Value]],
     losses: Mapping[str, Value],
     gradients: dict[str, Value],
@@ -132,14 +130,11 @@ def _commit(
         gradients = clip_value(b, gradients, scalar(b, optimization.clip_value))
     if optimization.clip_norm is not None and norm is not None:
         gradients = _clipped(b, optimization, gradients, norm)
-    bodies: dict[int, str] = {}
+    updates = Updates(b)
     for path, update in groups_due(optimization).items():
-        if path not in gradients:
-            continue
-        body = bodies.setdefault(id(update.body), "") or graph_hash(update.body, operations)
-        bodies[id(update.body)] = body
-        new = update_parameter(b, path, update, body, gradients[path])
-        _update(b, optimization, path, new, results)
+        if path in gradients:
+            new = updates.parameter(path, update, gradients[path])
+            _update(b, optimization, path, new, results)
     proposals = [
         {n.removeprefix("proposal:"): v for n, v in block.items() if n.startswith("proposal:")}
         for block in blocks

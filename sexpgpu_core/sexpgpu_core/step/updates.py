@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ir import Builder, Value
-from ..ir.ops.update import apply_body
+from ..ir import Builder, Node, Value
+from ..ir.ops.update import Body, apply_body, body_of
 from ..ir.scalars import text
 from ..staging.traced import Optimization, State, Update
 
@@ -21,24 +21,42 @@ def scalar(b: Builder, tree: Any, dtype: str = "f32") -> Value:
     return b.constant(float(tree), dtype)
 
 
-def update_parameter(
-    b: Builder, path: str, update: Update, body: str, grad: Value
-) -> dict[str, Value]:
-    """Next values by persistent name: the parameter's and its optimizer states'. `body`: hash."""
-    operands: dict[str, Value] = {}
-    for node in update.body.inputs():
-        name, kind, type = node.get("name"), node.get("kind"), node.types[0]
+class Updates:
+    """Updates of a step's parameters. Bodies are read once, scalars made once."""
+
+    def __init__(self, b: Builder) -> None:
+        self.b = b
+        self._bodies: dict[int, Body] = {}
+        self._scalars: dict[tuple[str, str], Value] = {}
+
+    def parameter(self, path: str, update: Update, grad: Value) -> dict[str, Value]:
+        """Next values by persistent name: the parameter's and its optimizer states'."""
+        body = self._bodies.get(id(update.body))
+        if body is None:
+            body = self._bodies[id(update.body)] = body_of(update.body, self.b.operations)
+        operands = {
+            name: self._operand(path, name, node, grad)
+            for name, node in zip(body.names, body.inputs)
+        }
+        found = apply_body(self.b, body, operands)
+        states = {f"optimizer:{path}/{s.name}": found[s.name] for s in update.states}
+        return {f"parameter:{path}": found["param"], **states}
+
+    def _operand(self, path: str, name: str, node: Node, grad: Value) -> Value:
+        dtype, shape = node.types[0]
         if name == "grad":
-            operands[name] = _as(b, grad, type.dtype)
-        elif name == "param":
-            operands[name] = b.input(path, "parameter", type.dtype, type.shape)
-        elif kind == "scalar":
-            operands[name] = b.input(name, "scalar", type.dtype, ())
-        else:
-            operands[name] = b.input(f"{path}/{name}", "optimizer", type.dtype, type.shape)
-    found = apply_body(b, body, update.body, operands)
-    states = {f"optimizer:{path}/{s.name}": found[s.name] for s in update.states}
-    return {f"parameter:{path}": found["param"], **states}
+            return _as(self.b, grad, dtype)
+        if name == "param":
+            return self.b.input(path, "parameter", dtype, shape)
+        if node.get("kind") == "scalar":
+            return self._scalar(name, dtype)
+        return self.b.input(f"{path}/{name}", "optimizer", dtype, shape)
+
+    def _scalar(self, name: str, dtype: str) -> Value:
+        found = self._scalars.get((name, dtype))
+        if found is None:
+            found = self._scalars[name, dtype] = self.b.input(name, "scalar", dtype, ())
+        return found
 
 
 def _as(b: Builder, value: Value, dtype: str) -> Value:

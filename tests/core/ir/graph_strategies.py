@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from sexpgpu_core.ir import Builder, Graph
-from sexpgpu_core.ir.hash import graph_hash
 from sexpgpu_core.ir.ops import OPERATIONS
-from sexpgpu_core.ir.ops.update import apply_body
+from sexpgpu_core.ir.ops.update import apply_body, body_of
 
 _UNARY = ("exp", "negate", "tanh", "square", "relu", "softplus")
 _BINARY = ("add", "multiply", "subtract", "maximum")
@@ -45,8 +44,7 @@ def _update(draw, b, x, y):
     body = Builder(OPERATIONS)
     p, g = (body.input(n, "parameter", "f32", (2, 3)) for n in ("p", "g"))
     body.graph.results["p"] = body("subtract", p, g)
-    key = graph_hash(body.graph, OPERATIONS)
-    return apply_body(b, key, body.graph, {"p": x, "g": y})["p"]
+    return apply_body(b, body_of(body.graph, OPERATIONS), {"p": x, "g": y})["p"]
 
 
 _MAKERS = (

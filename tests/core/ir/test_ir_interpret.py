@@ -7,10 +7,9 @@ import pytest
 
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir import Builder, Origin
-from sexpgpu_core.ir.hash import graph_hash
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
-from sexpgpu_core.ir.ops.update import apply_body, inline
+from sexpgpu_core.ir.ops.update import apply_body, body_of, inline
 from sexpgpu_core.ir.verify import verify
 from sexpgpu_core.spans import Source, Span
 
@@ -36,7 +35,7 @@ GIVEN = {"x": np.arange(3.0), "y": np.ones(3), "r": np.float32(0.5)}
 def test_an_update_is_its_body() -> None:
     body = _body()
     b, operands = _outer()
-    b.graph.results = apply_body(b, graph_hash(body, OPERATIONS), body, operands)
+    b.graph.results = apply_body(b, body_of(body, OPERATIONS), operands)
     verify(b.graph, OPERATIONS)
     found = run(b.graph, GIVEN, OPERATIONS)
     assert found["p"].tolist() == [-0.5, 0.5, 1.5]

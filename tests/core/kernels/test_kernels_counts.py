@@ -7,10 +7,9 @@ from patterns import gpt, training_step
 from run_schedule import library, run
 
 from sexpgpu_core.ir import Builder, Graph
-from sexpgpu_core.ir.hash import graph_hash
 from sexpgpu_core.ir.interpret import run as interpret
 from sexpgpu_core.ir.ops import OPERATIONS
-from sexpgpu_core.ir.ops.update import apply_body
+from sexpgpu_core.ir.ops.update import apply_body, body_of
 from sexpgpu_core.kernels.fuse import Fusion
 from sexpgpu_core.kernels.kernel import KernelCall
 from sexpgpu_core.kernels.prepare import Prepared
@@ -61,12 +60,12 @@ def body(scalar_root: bool) -> Graph:
 
 def updates(scalar_root: bool, count: int = 4) -> Graph:
     b, inner = Builder(OPERATIONS), body(scalar_root)
-    key, lr = graph_hash(inner, OPERATIONS), b.input("lr", "scalar", "f32", ())
+    applied, lr = body_of(inner, OPERATIONS), b.input("lr", "scalar", "f32", ())
     for i in range(count):
         p = b.input(f"p{i}", "parameter", "f32", (6, 5))
         m = b.input(f"m{i}", "optimizer", "f32", (6, 5))
         g = b("tanh", b.input(f"x{i}", "batch", "f32", (6, 5)))
-        found = apply_body(b, key, inner, {"p": p, "g": g, "m": m, "lr": lr})
+        found = apply_body(b, applied, {"p": p, "g": g, "m": m, "lr": lr})
         b.graph.results[f"next:parameter:p{i}"] = found["p"]
         b.graph.results[f"next:optimizer:m{i}"] = found["m"]
     return b.graph

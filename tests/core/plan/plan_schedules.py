@@ -50,7 +50,7 @@ def chain(length: int) -> Schedule:
     """x -> t1 -> t2 ... ; the last is the result."""
     storages = [given(0)] + [temp(i + 1) for i in range(length)]
     calls = [element_call([i], i + 1) for i in range(length)]
-    return Schedule(storages, calls, length, {}, {"y": view(length)})
+    return Schedule(storages, calls, length, {"y": view(length)})
 
 
 def view(storage: int) -> View:

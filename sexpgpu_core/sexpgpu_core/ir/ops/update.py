@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from ...records import NamedTuple
 from ..graph import Graph, Node, Value
-from ..operation import Attributes, Cost, Fusion, Precision
+from ..hash import graph_hash
+from ..operation import Attributes, Cost, Fusion, Operations, Precision
 from ..types import Type
 from .op import Op, Types
 from .shapes import check_count
@@ -24,16 +26,30 @@ def _infer(op: Op, operands: Types, attributes: Attributes) -> Types:
     return tuple(Type(dtype, shape) for _, dtype, shape in attributes["results"])
 
 
-def apply_body(
-    b: Builder, key: str, body: Graph, operands: Mapping[str, Value]
-) -> dict[str, Value]:
-    """An `update` node of a body, which the graph keeps under `key` (its hash); results by name."""
-    b.graph.bodies.setdefault(key, body)
-    names = tuple(n.get("name") for n in body.inputs())
-    results = tuple((name, v.dtype, v.shape) for name, v in body.results.items())
-    given = [operands[name] for name in names]
-    found = b.several("update", *given, body=key, inputs=names, results=results)
-    return dict(zip(body.results, found))
+class Body(NamedTuple):
+    """A body that nodes apply, with what each of them says of it."""
+
+    graph: Graph
+    key: str  # its hash
+    inputs: tuple[Node, ...]
+    names: tuple[str, ...]  # of the inputs
+    results: tuple[tuple[str, str, tuple[int, ...]], ...]
+
+
+def body_of(graph: Graph, operations: Operations) -> Body:
+    """A graph as a body: read once, however often it is applied."""
+    inputs = tuple(graph.inputs())
+    results = tuple([(name, v.dtype, v.shape) for name, v in graph.results.items()])
+    names = tuple([n.get("name") for n in inputs])
+    return Body(graph, graph_hash(graph, operations), inputs, names, results)
+
+
+def apply_body(b: Builder, body: Body, operands: Mapping[str, Value]) -> dict[str, Value]:
+    """An `update` node of a body, which the graph keeps under its hash; results by name."""
+    b.graph.bodies.setdefault(body.key, body.graph)
+    given = [operands[name] for name in body.names]
+    found = b.several("update", *given, body=body.key, inputs=body.names, results=body.results)
+    return dict(zip(body.graph.results, found))
 
 
 def inline(b: Builder, body: Graph, operands: Mapping[str, Value]) -> dict[str, Value]:
