@@ -208,14 +208,8 @@ def evaluate(
     seed: int | None = None,
 ) -> list[tuple[str, str]]:
     """The values of a form in a file's environment: (text, type) each."""
-    from .evaluator.builtins.types import type_of
-    from .evaluator.printer import print_text
-    from .evaluator.values import MultipleValues
-
     evaluator = load(file, variant=variant, sets=sets, steps=steps, seed=seed).evaluator
-    value = evaluator.evaluate(form)
-    several = value if isinstance(value, MultipleValues) else (value,)
-    return [(print_text(v), print_text(type_of(v))) for v in several]
+    return evaluator.shown(evaluator.evaluate(form))
 
 
 def graph_text(

@@ -15,6 +15,7 @@ from .macro_functions import MacroFunction
 from .mistakes import no_function_named, unbound_variable
 from .scope import LocalMacro, Scope, SymbolMacro, global_scope
 from .spending import endless
+from .unsupported import MACROS, is_operator
 from .values import (
     NIL,
     QUOTE,
@@ -26,6 +27,9 @@ from .values import (
     T,
     Value,
 )
+
+FUNCTIONS = frozenset({"REQUIRE", "PROVIDE"})
+"""Forms here that are functions of the standard."""
 
 OPERATORS = frozenset(
     """block catch eval-when flet function go if labels let let* load-time-value locally macrolet
@@ -115,11 +119,12 @@ def macro_function(name: Any, environment: Any = NIL) -> Value:
         return NIL
     expander = local.expander if local is not None else m.macro(symbol)
     if expander is None:
-        if symbol.home == "" and symbol.name in SPECIAL_FORMS and symbol.name not in OPERATORS:
+        special = symbol.home == "" and symbol.name in SPECIAL_FORMS
+        if special and symbol.name not in OPERATORS and symbol.name not in FUNCTIONS:
             return Function(
                 repr(symbol), lambda form, environment: form, "(form environment)", 2, 2
             )
-        return NIL
+        return _left_out(symbol) if symbol.name in MACROS and _is_left_out(symbol) else NIL
     found = expander
     return Function(repr(symbol), lambda form, environment: found(form, environment),
                     "(form environment)", 2, 2)  # fmt: skip
@@ -152,7 +157,23 @@ def fboundp(name: Any) -> Value:
     special = symbol.home == "" and symbol.name in SPECIAL_FORMS
     if special or m.macro(symbol) is not None or m.cell(symbol).function is not None:
         return T
-    return NIL
+    return T if _is_left_out(symbol) else NIL
+
+
+def _is_left_out(symbol: Symbol) -> bool:
+    """Whether a name is an operator of the standard that is left out, and nothing of the file."""
+    m = current()
+    free = m.cell(symbol).function is None and symbol not in m.macros
+    return free and is_operator(symbol.name)
+
+
+def _left_out(symbol: Symbol) -> Value:
+    """What stands for an operator that is left out: calling it is E-UNSUPPORTED."""
+
+    def call(*arguments: Value) -> Value:
+        raise no_function_named(current(), current().cell(symbol))
+
+    return Function(repr(symbol), call)
 
 
 def _function_name(name: str, value: Value) -> Symbol:
@@ -182,6 +203,8 @@ def _operator(name: Symbol) -> Value:
     found = macro_function(name)
     if found is not NIL:
         return found
+    if _is_left_out(name):
+        return _left_out(name)
 
     def call(*arguments: Value) -> Value:
         raise problem("E-NAME-FUNCTION", f"{name!r} is a special form, no function")

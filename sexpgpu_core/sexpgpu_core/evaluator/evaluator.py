@@ -22,7 +22,7 @@ from .requiring import Library
 from .scope import FunctionScope, Scope
 from .standard_variables import start_variables
 from .type_specifiers import EXPANDERS
-from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
+from .values import NIL, UNBOUND, Cons, Function, MultipleValues, Symbol, Value
 from .waiting import Waiting
 
 PROGN = core_symbol("PROGN")
@@ -86,6 +86,19 @@ class Evaluator(Machine):
             return value
         finally:
             self.module = before
+
+    def shown(self, value: Value) -> list[tuple[str, str]]:
+        """Text and type of each of the values, as methods of the file print them."""
+        from .builtins.types import type_of
+        from .printer import print_text
+
+        several = value if isinstance(value, MultipleValues) else (value,)
+
+        def work() -> list[tuple[str, str]]:
+            return [(print_text(v), print_text(type_of(v))) for v in several]
+
+        found: list[tuple[str, str]] = self._outside(work)
+        return found
 
     def call(self, function: Function, *arguments: Value) -> Value:
         """A call from outside (tracing): full limits, errors as Problems with spans."""

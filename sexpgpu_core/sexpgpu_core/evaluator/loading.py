@@ -179,11 +179,21 @@ class Loading:
             return
         if name.__class__ is Cons:
             name = name.car
+        self._poison_readers(form.cdr.cdr)
         if name.__class__ is Symbol and name.home != "":
             cell = self.evaluator.cell(name)
             cell.poisoned = cell.function is None
             if name.value is UNBOUND:
                 self.evaluator.poisoned_variables.add(name)
+
+    def _poison_readers(self, form: Value) -> None:
+        """The same for the readers of the slots that a class would have had."""
+        for slot in _parts(_part(form, 1)):
+            options = _parts(slot)
+            for key, name in zip(options[1::2], options[2::2]):
+                if repr(key) in (":reader", ":accessor") and name.__class__ is Symbol:
+                    cell = self.evaluator.cell(name)
+                    cell.poisoned = cell.function is None
 
     def _check_references(self) -> None:
         """Functions and variables that nothing defined, also where no call was made."""
@@ -280,6 +290,20 @@ def _not_bound(symbol: Symbol, at: Cons) -> Diagnostic:
         hint=f"bind it with let, or write (defparameter {symbol!r} ...) before",
         name=repr(symbol),
     )
+
+
+def _parts(form: Value) -> list[Value]:
+    """The elements of a list as far as it is one."""
+    items = []
+    while form.__class__ is Cons:
+        items.append(form.car)
+        form = form.cdr
+    return items
+
+
+def _part(form: Value, at: int) -> Value:
+    items = _parts(form)
+    return items[at] if at < len(items) else NIL
 
 
 def _most(function: object) -> float:

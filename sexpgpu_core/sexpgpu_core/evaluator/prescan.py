@@ -13,6 +13,8 @@ DEFINITION = re.compile(
     r"\s+\(?\s*([^\s()\"'`,;|]+)",
     re.MULTILINE | re.IGNORECASE,
 )
+READER = re.compile(r":(?:reader|accessor)\s+([^\s()\"'`,;|]+)", re.IGNORECASE)
+CLASS = re.compile(r"^\((?:defclass|define-condition)\s", re.MULTILINE | re.IGNORECASE)
 RUN = re.compile(r"^\(defrun[\s)]", re.MULTILINE | re.IGNORECASE)
 
 
@@ -30,7 +32,14 @@ def definitions(text: str) -> list[Definition]:
     for match in DEFINITION.finditer(text):
         if match[2].lower() != "setf":
             found.append(Definition(match[2].upper(), match.start(2), match.end(2)))
-    return found
+    return found + _readers(text)
+
+
+def _readers(text: str) -> list[Definition]:
+    """The functions that slots of classes bring along."""
+    if CLASS.search(text) is None:
+        return []
+    return [Definition(m[1].upper(), m.start(1), m.end(1)) for m in READER.finditer(text)]
 
 
 def is_run_file(text: str) -> bool:

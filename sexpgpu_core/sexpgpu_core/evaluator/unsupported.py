@@ -116,3 +116,27 @@ HINTS: dict[str, str] = {name.upper(): hint for hint, names in _GROUPS for name 
 def unsupported(name: str) -> str | None:
     """The nearest thing to an upper-case name of the standard that is left out; None of others."""
     return HINTS.get(name)
+
+
+MACROS = frozenset(
+    """
+    defpackage do-all-symbols do-external-symbols do-symbols formatter in-package
+    pprint-exit-if-list-exhausted pprint-logical-block pprint-pop restart-bind restart-case step
+    time trace untrace with-compilation-unit with-condition-restarts with-hash-table-iterator
+    with-open-file with-open-stream with-package-iterator
+    """.upper().split()
+)
+"""Those that are macros."""
+
+TYPES = frozenset(
+    """
+    broadcast-stream concatenated-stream echo-stream file-error file-stream package package-error
+    readtable restart synonym-stream two-way-stream
+    """.upper().split()
+)
+"""Those that are types alone."""
+
+
+def is_operator(name: str) -> bool:
+    """Whether an upper-case name that is left out is a function or macro of the standard."""
+    return name in HINTS and name not in TYPES

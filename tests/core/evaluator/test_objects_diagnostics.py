@@ -127,3 +127,67 @@ def test_the_chapter_is_not_loaded_for_a_file_that_does_not_name_it() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_class_that_failed_is_reported_once() -> None:
+    text = (
+        "(defclass a () ((n :reader n :initfrom 1)))\n"
+        "(defmethod f ((x a)) (n x))\n(f (make-instance 'a))\n(defclass b (a) ())\n"
+        "(make-instance 'b)"
+    )
+    with pytest.raises(Problems) as caught:
+        Evaluator().load(Source("a.lisp", text))
+    assert [d.code for d in caught.value.diagnostics] == ["E-FORM-SHAPE"]
+
+
+def test_a_reader_may_take_the_name_of_a_tensor_builtin() -> None:
+    evaluator = Evaluator()
+    text = (
+        "(defclass box () ((size :initform 3 :reader size)))\n(print (size (make-instance 'box)))"
+    )
+    evaluator.load(Source("a.lisp", text))
+    assert "".join(evaluator.output).split() == ["3"]
+    assert {d.code for d in evaluator.diagnostics} <= {"W-SHADOW"}
+
+
+def test_values_from_outside_print_as_methods_of_the_file_say() -> None:
+    evaluator = Evaluator()
+    define = '(defclass a () ()) (defmethod print-object ((o a) s) (write-string "mine" s))'
+    assert evaluator.shown(evaluator.evaluate(define + "(make-instance 'a)")) == [("mine", "a")]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("(make-array 3 :element-type '(integer 0 2) :initial-element 5)", "E-TYPE"),
+        ("(setf (aref (make-array 3 :element-type '(integer 0 2)) 0) 3)", "E-TYPE"),
+        ("(setf (svref (make-array 3 :element-type 'symbol) 0) 3)", "E-TYPE"),
+        ("(let ((v (make-array 3 :element-type '(mod 9)))) (fill v 9))", "E-TYPE"),
+        ("(logical-pathname \"host:name\")", "E-TYPE"),
+        ("(find-symbol \"X\" \"NO-SUCH\")", "E-TYPE"),
+        ("(print *)", "E-NAME-UNBOUND"),
+    ],
+)  # fmt: skip
+def test_what_the_standard_leaves_open_is_refused_here(text: str, code: str) -> None:
+    assert fault(text).code == code
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("(funcall (compile nil '(lambda (x) (* 2 x))) 4)", "8"),
+        ("(progn (defun f (x) x) (compile 'f) (compile 'f '(lambda (x) (list x))) (f 1))", "(1)"),
+        ("(progn (define-compiler-macro g (x) x) (defun g (x) (list x)) (g 1))", "(1)"),
+        ("(boundp '*)", "t"),
+        ("(list (fboundp 'open) (macro-function 'open) (fboundp 'no-such))", "(t nil nil)"),
+        ("(handler-case (funcall #'open) (undefined-function () :left-out))", ":left-out"),
+        ("(progn (defun open-it (open) open) (open-it 1))", "1"),
+        ("(list (find-package \"CL\") (symbol-package 'car) (symbol-package :a))",
+         "(:common-lisp :common-lisp :keyword)"),
+        ("(eq (symbol-package 'mine) *package*)", "t"),
+        ("(eq 'mine 'cl-user::mine)", "t"),
+        ("(package-name (symbol-package 'car))", '"COMMON-LISP"'),
+    ],
+)  # fmt: skip
+def test_names_of_packages_and_compiling(text: str, printed: str) -> None:
+    assert print_text(Evaluator().evaluate(text)) == printed

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...diagnostics import problem
 from ..classes import TOP, Class
+from ..expansion import SPECIAL_FORMS
 from ..function_forms import SETF, block_name
 from ..machine import Cell, current
 from ..made_forms import listed
@@ -32,8 +33,8 @@ def ensure_generic(title: Value, shape: Shape, lambda_list: str, span: Any = Non
         return cell.function
     m = current()
     name = block_name(title)
-    if title is name and m.macro(name) is not None:
-        raise _taken(title, "a macro")
+    if title is name and (m.macro(name) is not None or is_special(name)):
+        raise _taken(title, "a macro or special form")
     if cell.function is not None:
         raise _taken(title, "an ordinary function")
     made = GenericFunction(title, shape, lambda_list)
@@ -41,6 +42,11 @@ def ensure_generic(title: Value, shape: Shape, lambda_list: str, span: Any = Non
     cell.define(made)
     cell.span = span
     return made
+
+
+def is_special(name: Symbol) -> bool:
+    """Whether a symbol names a special form."""
+    return name.home == "" and name.name in SPECIAL_FORMS
 
 
 def _taken(title: Value, what: str) -> Exception:

@@ -22,11 +22,11 @@ bignum: integer; ratio: rational; complex: number; character: ; array: ; simple-
 vector: array sequence; simple-vector: vector simple-array; bit-vector: vector
 simple-bit-vector: bit-vector simple-array; string: vector; simple-string: string simple-array
 hash-table: ; random-state: ; stream: ; string-stream: stream; function: ; pathname: ; package:
-readtable: ; restart: ; tensor: ; standard-object: ; metaobject: standard-object
-class: metaobject; built-in-class: class; standard-class: class; structure-class: class
-condition-class: class; generic-function: metaobject function
-standard-generic-function: generic-function; method: metaobject; standard-method: method
-method-combination: metaobject
+readtable: ; restart: ; tensor: ; standard-object: ; %metaobject: standard-object
+class: %metaobject; built-in-class: class; standard-class: class; structure-class: class
+condition-class: class; generic-function: %metaobject function
+standard-generic-function: generic-function; method: %metaobject; standard-method: method
+method-combination: %metaobject
 """
 """Each class with its direct superclasses; `t` where none is named."""
 

@@ -9,9 +9,11 @@ from ..analyzer import Analyzer
 from ..classes import CLASSES, EPOCH, Class, Slot, define_class
 from ..declarations import items_of
 from ..definition_forms import Define, Each
+from ..machine import current
 from ..mistakes import shape
 from ..nodes import Node
 from ..printer import brief
+from ..raising import Poisoned
 from ..scope import Scope, Tail
 from ..slot_forms import (
     Parts,
@@ -99,6 +101,8 @@ def _class_to_define(name: Symbol) -> StandardClass:
 
 def _superclass(name: Symbol, below: Class) -> Class:
     found = CLASSES.get(name)
+    if name is below.name:
+        raise _own_superclass(below)
     if found is None:
         return FORWARD.setdefault(name, StandardClass(name))
     if not isinstance(found, StandardClass) and found is not STANDARD_OBJECT:
@@ -109,10 +113,13 @@ def _superclass(name: Symbol, below: Class) -> Class:
             name=repr(name),
         )
     if below in found.ancestors:
-        raise problem(
-            "E-CLASS-ORDER", f"{below.shown} would be its own superclass", name=below.shown
-        )
+        raise _own_superclass(below)
     return found
+
+
+def _own_superclass(cls: Class) -> Problem:
+    message = f"{cls.shown} would be its own superclass"
+    return problem("E-CLASS-ORDER", message, hint="leave that superclass out", name=cls.shown)
 
 
 def _kept_cells(cls: StandardClass, slots: list[Slot]) -> list[Slot]:
@@ -146,10 +153,10 @@ def class_named(name: Value) -> Class:
     return found
 
 
-def no_class(name: Value) -> Problem:
-    """E-NAME-CLASS."""
-    from ..machine import current
-
+def no_class(name: Value) -> Exception:
+    """E-NAME-CLASS, unless its definition has failed: that has been reported."""
+    if name in current().poisoned_variables:
+        return Poisoned(name.name)
     shown = brief(name)
     home = current().module.home
     known = [repr(s) for s in CLASSES if s.home in ("", home)]

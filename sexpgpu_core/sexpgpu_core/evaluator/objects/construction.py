@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import nearest, problem
+from ..builtins.listing import proper
 from ..classes import Class, Instance
 from ..conditions import ConditionClass
 from ..definitions import core_symbol
+from ..faults import wrong_type
 from ..machine import current
 from ..slot_values import initialize_slots, raw_slot
 from ..structures import StructureClass
@@ -90,6 +92,8 @@ def shared_initialize(value: Any, names: Value, *initargs: Value) -> Value:
     """Fill slots from initargs; of those without a value, the ones named from their initforms."""
     if len(initargs) % 2:
         raise problem("E-CALL-ARGUMENTS", "shared-initialize: a keyword has no value after it")
+    if names is not T:
+        proper("shared-initialize", names)
     if isinstance(value, Instance):
         raw_slot(value, NIL)  # an object of an old definition is brought up to date
         initialize_slots(value, names, initargs)
@@ -108,6 +112,7 @@ def change_class_to_name(value: Any, name: Any, *initargs: Value) -> Value:
 def change_class(value: Any, cls: Any, *initargs: Value) -> Value:
     """Make an object one of another class."""
     update = "UPDATE-INSTANCE-FOR-DIFFERENT-CLASS"
+    _object("change-class", value)
     finished(cls)
     raw_slot(value, NIL)
     before = Instance(value.type, dict(value.slots))
@@ -123,12 +128,20 @@ def change_class(value: Any, cls: Any, *initargs: Value) -> Value:
     return value
 
 
+def _object(name: str, value: Any) -> None:
+    """Classes, methods and generic functions are no objects of a class of the file."""
+    if not isinstance(value, Instance) or not isinstance(value.type, StandardClass):
+        raise wrong_type(name, value, "an object of a class of defclass")
+
+
 @standard_generic(
     "update-instance-for-different-class", "(before object &rest initargs)",
     "standard-object", "standard-object",
 )  # fmt: skip
 def update_for_different_class(before: Any, value: Any, *initargs: Value) -> Value:
     """Fill the slots that an object got with its new class."""
+    for given in (before, value):
+        _object("update-instance-for-different-class", given)
     had = before.layout.slots
     added = [n for n, slot in value.layout.slots.items() if n not in had and slot.cell is None]
     _call("SHARED-INITIALIZE", value, make_list(added), *initargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
+from ..builtins.listing import proper
 from ..definitions import builtin
 from ..faults import wrong_type
 from ..function_forms import is_setf_name
@@ -12,7 +13,7 @@ from ..lambda_lists import parse_lambda_list
 from ..machine import current
 from ..printer import brief
 from ..signalling import raise_error
-from ..values import NIL, Cons, MultipleValues, String, Symbol, T, Value, list_items, make_list
+from ..values import NIL, Cons, MultipleValues, String, Symbol, T, Value, make_list
 from .accessors import ensure_generic
 from .class_forms import class_named
 from .combinations import Combination
@@ -56,7 +57,7 @@ def no_next_method(generic: Any, method: Any, *arguments: Value) -> Value:
 @standard_generic("compute-applicable-methods", "(generic-function arguments)", "generic-function")
 def compute_applicable_methods(generic: Any, arguments: Any) -> Value:
     """The methods for some arguments, most specific first."""
-    given = tuple(list_items(arguments))
+    given = tuple(proper("compute-applicable-methods", arguments))
     if len(given) < generic.shape.required:
         raise problem("E-CALL-ARGUMENTS", f"{generic.name} takes more arguments than {len(given)}")
     return make_list(generic.applicable(given))
@@ -94,12 +95,12 @@ def function_keywords(method: Any) -> Value:
 )
 def find_method(generic: Any, qualifiers: Any, specializers: Any, errorp: Any = T) -> Value:
     """The method of those qualifiers and specializers; else an error, or nil with errorp nil."""
-    wanted = [_specializer(s) for s in list_items(specializers)]
+    wanted = [_specializer(s) for s in proper("find-method", specializers)]
     if len(wanted) != generic.shape.required:
         count = generic.shape.required
         raise problem("E-CALL-ARGUMENTS", f"find-method: {generic.name} has {count} required"
                       f" parameters, not {len(wanted)}")  # fmt: skip
-    words = tuple(list_items(qualifiers))
+    words = tuple(proper("find-method", qualifiers))
     for method in generic.methods:
         if method.qualifiers == words and all(map(_same, method.specializers, wanted)):
             return method
@@ -148,7 +149,10 @@ def ensure_generic_function(
         current().analyzer.check_definable(name, "function")
     generic: GenericFunction = ensure_generic(name, shape, text)
     if lambda_list is not None:
+        generic.bare = False
         _reshape(generic, shape, text)
+    elif not generic.methods:
+        generic.bare = True
     if isinstance(documentation, String):
         generic.doc = documentation.text()
     if method_combination is not None:
@@ -164,7 +168,9 @@ def _reshape(generic: GenericFunction, shape: Shape, text: str) -> None:
 
 
 def _combination(value: Any) -> Combination:
-    return combination_of(list_items(value) if value.__class__ is Cons else [value])
+    return combination_of(
+        proper("ensure-generic-function", value) if value.__class__ is Cons else [value]
+    )
 
 
 @builtin("call-next-method", "(&rest arguments)")

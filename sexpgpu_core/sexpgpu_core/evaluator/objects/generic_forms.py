@@ -20,7 +20,7 @@ from ..printer import brief
 from ..scope import Scope, Tail
 from ..special_forms import special_form
 from ..values import NIL, Cons, Symbol, T, Value
-from .accessors import ensure_generic
+from .accessors import ensure_generic, is_special
 from .class_forms import class_named
 from .generic_functions import GenericFunction, StandardGeneric
 from .generic_options import parse_generic
@@ -67,8 +67,8 @@ def generic_name(an: Analyzer, head: str, title: Value, wants: str) -> Symbol:
     if not (named or is_setf_name(title)):
         raise shape(head, wants, f"{brief(title)} is no name")
     symbol = block_name(title)
-    if title is symbol and an.m.macro(symbol) is not None:
-        raise problem("E-REDEFINE", f"{head}: {symbol!r} is a macro already")
+    if title is symbol and (an.m.macro(symbol) is not None or is_special(symbol)):
+        raise problem("E-REDEFINE", f"{head}: {symbol!r} is a macro or special form already")
     return symbol
 
 

@@ -35,10 +35,12 @@ SEARCH_STEPS = 50
 class GenericFunction(Function):
     """A function that is its methods. `key` says of arguments what decides which methods run;
     `cache` holds the effective method by it; `order`: required parameters, most decisive first.
+    `bare`: its lambda list is not known before it has a method.
     """
 
     __slots__ = (
-        "cache", "combination", "epoch", "extended", "key", "methods", "order", "shape", "title",
+        "bare", "cache", "combination", "epoch", "extended", "key", "methods", "order", "shape",
+        "title",
     )  # fmt: skip
 
     def __init__(self, title: Value, shape: Shape, lambda_list: str) -> None:
@@ -49,6 +51,7 @@ class GenericFunction(Function):
         self.cache: dict[Any, Effective] = {}
         self.key: Callable[[tuple[Value, ...]], Any] = _no_key
         self.epoch = EPOCH[0]
+        self.bare = False
         self.extended = False  # by a method of a file
         self.reshape(shape, lambda_list)
 
@@ -63,6 +66,9 @@ class GenericFunction(Function):
 
     def add(self, method: Method) -> None:
         """Add a method, in place of one of the same qualifiers and specializers."""
+        if self.bare and not self.methods:
+            self.reshape(method.shape._replace(keys=None if method.shape.keys is None else ()),
+                         method.lambda_list)  # fmt: skip
         check_congruent(self.name, self.shape, self.lambda_list, method.shape, method.lambda_list)
         if method.generic is not None and method.generic is not self:
             raise problem("E-TYPE", f"{brief(method)} belongs to another generic function")

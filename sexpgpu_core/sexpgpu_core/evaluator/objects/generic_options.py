@@ -35,7 +35,7 @@ def parse_generic(form: Cons) -> GenericOptions:
     """The parts of `(defgeneric name lambda-list option...)`."""
     lambda_list = form.cdr.cdr.car
     parsed = parse_lambda_list(lambda_list)
-    _check_plain(parsed)
+    _check_plain(parsed, lambda_list)
     rows: dict[str, list[Value]] = {}
     methods: list[Cons] = []
     for option in items_of(form.cdr.cdr.cdr, form):
@@ -62,10 +62,14 @@ def parse_generic(form: Cons) -> GenericOptions:
     )
 
 
-def _check_plain(parsed: LambdaList) -> None:
+def _check_plain(parsed: LambdaList, form: Value) -> None:
     """A generic function's parameters have no defaults (CLHS 3.4.2)."""
-    if parsed.aux:
+    if "&aux" in map(brief, items_of(form, form)):
         raise problem("E-FORM-SHAPE", "defgeneric: a generic function has no &aux parameters")
+    names = [*parsed.required, *(p.pattern for p in (*parsed.optional, *(parsed.keys or ())))]
+    for name in names:
+        if names.count(name) > 1:
+            raise problem("E-FORM-SHAPE", f"defgeneric: the parameter {name!r} stands twice")
     for parameter in (*parsed.optional, *(parsed.keys or ())):
         item = parameter.at.car if parameter.at.__class__ is Cons else NIL
         named = item is parameter.pattern or item.__class__ is Cons

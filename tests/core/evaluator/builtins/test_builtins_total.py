@@ -9,7 +9,12 @@ import pytest
 
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.evaluator import words
-from sexpgpu_core.evaluator.definitions import BUILTINS, parse_parameters
+from sexpgpu_core.evaluator.definitions import (
+    BUILTINS,
+    CHAPTERS,
+    load_chapter,
+    parse_parameters,
+)
 from sexpgpu_core.evaluator.evaluator import Evaluator, Limits
 from sexpgpu_core.evaluator.hash_tables import HashTable
 from sexpgpu_core.evaluator.machine import run_deep
@@ -31,6 +36,8 @@ from sexpgpu_core.staging import builtins
 
 assert words
 assert builtins
+for _chapter in set(CHAPTERS.values()):
+    load_chapter(_chapter)
 ROUNDS = 60
 
 
