@@ -141,6 +141,10 @@ ATOMIC: dict[str, Any] = {
     "STREAM": Named("stream"),
     "STRING-STREAM": Named("stream"),
     "TENSOR": Named("tensor"),
+    **{
+        f"{name}-STREAM": NONE
+        for name in ("BROADCAST", "CONCATENATED", "ECHO", "FILE", "SYNONYM", "TWO-WAY")
+    },
     "PATHNAME": NONE,
     "LOGICAL-PATHNAME": NONE,
     "PACKAGE": NONE,

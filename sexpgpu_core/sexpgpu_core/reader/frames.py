@@ -14,6 +14,7 @@ from ..evaluator.values import (
     Symbol,
     Value,
     Vector,
+    keyword,
 )
 from ..spans import Source, Span
 
@@ -21,7 +22,7 @@ TOP, LIST, VECTOR, ARRAY, PREFIX, FEATURE, SKIP, LABEL, POINT = range(9)
 
 MOST_ELEMENTS = 10_000_000
 UNQUOTES = {",": UNQUOTE, ",@": UNQUOTE_SPLICING, ",.": UNQUOTE_SPLICING}
-FEATURES = frozenset({"SEXPGPU", "COMMON-LISP"})
+FEATURES = frozenset({keyword("SEXPGPU"), keyword("COMMON-LISP")})
 
 MISSING: Any = object()
 """No value: a comment, an opened bracket."""
@@ -122,10 +123,10 @@ def prefixed(frame: Frame, value: Value, start: int, end: int, source: Source) -
     return Cons(frame.detail, inner, _new(Span, (source, frame.start, end)))
 
 
-def feature_holds(form: Value, features: frozenset[str] = FEATURES) -> bool:
+def feature_holds(form: Value, features: frozenset[Symbol] = FEATURES) -> bool:
     """Whether a feature expression of `#+` is true."""
     if form.__class__ is Symbol:
-        return form.name in features
+        return form in features
     items = _elements(form)
     head = items[0].name if items and items[0].__class__ is Symbol else ""
     if head == "NOT" and len(items) == 2:

@@ -18,6 +18,21 @@ class Names(Protocol):
         """`prefix:name` or, private, `prefix::name`; a Problem when it may not be named."""
 
 
+class FeatureNames:
+    """Names in a feature expression: keywords, unless they say whose they are."""
+
+    def __init__(self, outside: Names) -> None:
+        self.outside = outside
+
+    def intern(self, name: str) -> Symbol:
+        """The keyword of a name."""
+        return keyword(name)
+
+    def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
+        """`prefix:name`, as elsewhere."""
+        return self.outside.qualified(prefix, name, private)
+
+
 CHARACTER_NAMES = {
     "SPACE": " ",
     "NEWLINE": "\n",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem
-from ..evaluator.values import NIL, QUASIQUOTE, Array, String, Value
+from ..evaluator.values import NIL, QUASIQUOTE, Array, String, Symbol, Value
 from ..evaluator.values import QUOTE as QUOTE_SYMBOL
 from ..spans import Source, Span
 from . import mistakes
@@ -33,7 +33,7 @@ from .frames import (
     prefixed,
 )
 from .labels import Labels
-from .names import Names, resolve, unescape
+from .names import FeatureNames, Names, resolve, unescape
 from .numbers import parse_number
 from .sharp import read_sharp
 from .tokens import ATOM, BACKQUOTE, CLOSE, COMMA, COMMENT, OPEN, OTHER, QUOTE, SHARP, STRING, TOKEN
@@ -53,7 +53,7 @@ class Reader:
         names: Names,
         text: str | None = None,
         *,
-        features: frozenset[str] = FEATURES,
+        features: frozenset[Symbol] = FEATURES,
         data: bool = False,
     ) -> None:
         self.source = source
@@ -202,6 +202,9 @@ class Reader:
                 value, start = self._labelled(frame, value, end), frame.start
                 continue
             self.suppress = frame.level_before
+            if frame.kind == FEATURE and isinstance(self.names, FeatureNames):
+                self.names = self.names.outside
+                self.forget_names()
             if frame.kind == FEATURE and feature_holds(value, self.features) != frame.detail:
                 self.push(SKIP, frame.start)
                 stack[-1].level_before = self.suppress
@@ -238,6 +241,8 @@ class Reader:
         self.push(FEATURE, start, wanted)
         self.stack[-1].level_before = self.suppress
         self.suppress = 0
+        self.names = FeatureNames(self.names)
+        self.forget_names()
 
     def _atom(self, text: str, start: int, end: int) -> Value:
         if self.suppress:

@@ -187,6 +187,11 @@ def test_what_the_standard_leaves_open_is_refused_here(text: str, code: str) -> 
         ("(eq (symbol-package 'mine) *package*)", "t"),
         ("(eq 'mine 'cl-user::mine)", "t"),
         ("(package-name (symbol-package 'car))", '"COMMON-LISP"'),
+        ("(let ((*features* '(x))) (values (read-from-string \"#+cl-user::x 1 2\")))", "1"),
+        ("(let ((*features* '(x))) (values (read-from-string \"#+x 1 2\")))", "2"),
+        ("(let ((*features* '(:x))) (values (read-from-string \"#+(and x) x x\")))", "x"),
+        ("(symbol-package (let ((*features* '(:x))) (values (read-from-string \"#+x x x\"))))",
+         ":common-lisp-user"),
     ],
 )  # fmt: skip
 def test_names_of_packages_and_compiling(text: str, printed: str) -> None:

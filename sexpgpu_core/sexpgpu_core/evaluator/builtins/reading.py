@@ -51,12 +51,12 @@ def read_form(text: str) -> tuple[Value, int] | None:
     return None
 
 
-def _features() -> frozenset[str]:
-    """Names of the keywords in `*features*`."""
+def _features() -> frozenset[Symbol]:
+    """The symbols in `*features*`."""
     names, cell = set(), VARIABLES["*FEATURES*"].value
     while cell.__class__ is Cons:
-        if cell.car.__class__ is Symbol and cell.car.keyword:
-            names.add(cell.car.name)
+        if cell.car.__class__ is Symbol:
+            names.add(cell.car)
         cell = cell.cdr
         if len(names) > MOST_FEATURES:
             break

@@ -21,7 +21,10 @@ float: real; double-float: float; rational: real; integer: rational; fixnum: int
 bignum: integer; ratio: rational; complex: number; character: ; array: ; simple-array: array
 vector: array sequence; simple-vector: vector simple-array; bit-vector: vector
 simple-bit-vector: bit-vector simple-array; string: vector; simple-string: string simple-array
-hash-table: ; random-state: ; stream: ; string-stream: stream; function: ; pathname: ; package:
+hash-table: ; random-state: ; stream: ; string-stream: stream
+broadcast-stream: stream; concatenated-stream: stream
+echo-stream: stream; file-stream: stream; synonym-stream: stream; two-way-stream: stream
+function: ; pathname: ; logical-pathname: pathname; package:
 readtable: ; restart: ; tensor: ; standard-object: ; %metaobject: standard-object
 class: %metaobject; built-in-class: class; standard-class: class; structure-class: class
 condition-class: class; generic-function: %metaobject function
@@ -30,8 +33,12 @@ method-combination: %metaobject
 """
 """Each class with its direct superclasses; `t` where none is named."""
 
-SAME = {"SINGLE-FLOAT": "DOUBLE-FLOAT", "SHORT-FLOAT": "DOUBLE-FLOAT", "LONG-FLOAT": "DOUBLE-FLOAT"}
-"""Every float is a double."""
+SAME = {
+    **{f"{size}-FLOAT": "DOUBLE-FLOAT" for size in ("SINGLE", "SHORT", "LONG")},
+    "BASE-STRING": "STRING",
+    "SIMPLE-BASE-STRING": "SIMPLE-STRING",
+}
+"""Every float is a double, and strings are of one kind."""
 
 
 def built_in(name: str) -> Class:
