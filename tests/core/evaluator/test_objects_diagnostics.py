@@ -84,7 +84,8 @@ def test_endless_calls_of_a_reader_are_counted() -> None:
 
 def test_a_specialized_parameter_counts_as_used_and_another_does_not() -> None:
     evaluator = Evaluator()
-    evaluator.load(Source("a.lisp", "(defmethod f ((x integer) unused) 1)"))
+    text = "(defmethod f ((x integer) unused) 1)\n(defmethod f ((x bignum) y) (call-next-method))"
+    evaluator.load(Source("a.lisp", text))
     assert [d.code for d in evaluator.diagnostics] == ["W-UNUSED"]
     assert "unused" in evaluator.diagnostics[0].message
 

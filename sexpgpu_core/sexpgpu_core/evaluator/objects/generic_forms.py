@@ -195,7 +195,8 @@ def _function(
     body = parse_body(forms, True)
     declared = Declarations()
     declared.special = body.declared.special
-    declared.ignored = body.declared.ignored | set(names)
+    used = form.required if _mentions(forms, CALL_NEXT) else names  # the next method gets all
+    declared.ignored = body.declared.ignored | set(used)
     body = body._replace(declared=declared)
     hidden = [Symbol("NEXT"), Symbol("HAS-NEXT")]
     full = form._replace(required=[*hidden, *form.required], other_keys=form.keys is not None)
@@ -203,6 +204,20 @@ def _function(
     node = an.parsed_function(name, full, body, scope, block_name(title), None, local)
     variables = node.binder.required[:2]
     return node, lambda: any(getattr(v, "used", True) for v in variables)
+
+
+def _mentions(forms: Value, name: Symbol) -> bool:
+    """Whether a name stands anywhere in forms."""
+    todo = [forms]
+    while todo:
+        form = todo.pop()
+        while form.__class__ is Cons:
+            if form.car is name:
+                return True
+            if form.car.__class__ is Cons:
+                todo.append(form.car)
+            form = form.cdr
+    return False
 
 
 @special_form("defgeneric", GENERIC, 2)
