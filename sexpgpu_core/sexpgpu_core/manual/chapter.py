@@ -69,28 +69,29 @@ CHAPTERS = (
 HEAD = re.compile(r"(\S+)(?: -> (\S+))?(?: (\(.*\)))?")
 
 
-@cache
 def entries(chapter: Chapter) -> dict[str, Entry]:
     """The entries of a chapter by name, in the page's order."""
     path = Path(__file__).parent / "chapters" / f"{chapter.name}.lisp"
+    return read_entries(path, chapter.page, chapter.name != "run-file")
+
+
+@cache
+def read_entries(path: Path, page: str, valued: bool) -> dict[str, Entry]:
+    """The entries of a file by name. `valued`: a value stands behind each example."""
     _, *found = ("\n" + path.read_text(encoding="utf-8")).split("\n;;;; ")
-    return {e.name: e for e in (_entry(text, chapter) for text in found)}
+    return {e.name: e for e in (_entry(text, page, valued) for text in found)}
 
 
-def _entry(text: str, chapter: Chapter) -> Entry:
+def _entry(text: str, page: str, valued: bool) -> Entry:
     head, *lines = text.splitlines()
     found = HEAD.fullmatch(head)
     assert found is not None, head
-    name, page, parameters = found.groups()
+    name, own, parameters = found.groups()
     doc = " ".join(line[4:] for line in lines if line.startswith(";;; "))
     rest = [line for line in lines if not line.startswith(";;; ")]
     usage = f"({name} {parameters[1:]}".replace(" )", ")") if parameters else ""
-    examples = _whole(rest) if chapter.name == "run-file" else _valued(rest)
-    return Entry(name, usage, doc, examples, page or chapter.page)
-
-
-def _whole(lines: list[str]) -> tuple[tuple[str, str], ...]:
-    return (("\n".join(lines).strip(), ""),)
+    examples = _valued(rest) if valued else (("\n".join(rest).strip(), ""),)
+    return Entry(name, usage, doc, examples, own or page)
 
 
 def _valued(lines: list[str]) -> tuple[tuple[str, str], ...]:

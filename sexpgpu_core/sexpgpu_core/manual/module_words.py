@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..evaluator.values import Cons, String, Value, list_items
@@ -11,6 +12,7 @@ from ..reader import read_all
 from ..records import NamedTuple
 from ..spans import Source
 from ..staging.lisp_text import DataNames
+from .chapter import Entry, read_entries
 from .word import Word
 
 if TYPE_CHECKING:
@@ -66,8 +68,17 @@ def module_word(name: str, registry: Registry) -> Word | None:
             if d.name == own:
                 usage = f"({name} {d.lambda_list[1:]}".replace(" )", ")")
                 page = prefix if registry.get("docs", prefix) is not None else "require"
-                return Word(name, f"{d.kind} of {module}", usage, d.doc, (), False, page)
+                examples = module_examples(registry, module)
+                shown = examples[own].examples if own in examples else ()
+                return Word(name, f"{d.kind} of {module}", usage, d.doc, shown, False, page)
     return None
+
+
+def module_examples(registry: Registry, module: str) -> dict[str, Entry]:
+    """Examples of what a module provides: `NAME-examples.lisp` beside `NAME.lisp`, if it is."""
+    file = Path(registry.text("modules", module)[0])
+    beside = file.with_name(f"{file.stem}-examples.lisp")
+    return read_entries(beside, "require", False) if beside.exists() else {}
 
 
 def module_words(registry: Registry) -> Iterator[str]:

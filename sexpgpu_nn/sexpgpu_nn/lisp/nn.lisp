@@ -37,7 +37,7 @@
   "(n width): sines, then cosines (Vaswani et al. 2017)."
   (let* ((half (/ width 2))
          (rate (exp (* (iota half :dtype :f32) (- (/ (log base) half)))))
-         (angle (* (unsqueeze (iota n :dtype :f32) 1) rate)))
+         (angle (outer (iota n :dtype :f32) rate)))
     (concat (sin angle) (cos angle) :axis -1)))
 
 (defmodel mlp (x &key (hidden (* 4 (dim x -1))) (out (dim x -1)) (activation #'gelu) (bias t)
