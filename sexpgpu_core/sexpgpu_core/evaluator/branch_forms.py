@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import diagnostic
@@ -17,7 +18,7 @@ from .mistakes import shape
 from .nodes import Code, Constant, If, Node, value_code
 from .printer import brief
 from .scope import Scope, Tail
-from .special_forms import special_form
+from .special_forms import check_size, special_form
 from .typed_nodes import wrong_type
 from .values import (
     NIL,
@@ -289,19 +290,35 @@ for _name in ("typecase", "etypecase", "ctypecase"):
     native_macro(_name)(_typecase)
 
 
-@native_macro("when")
-def _expand_when(form: Cons, environment: Any) -> Value:
-    """What macroexpand shows; the analyzer has its own node."""
+Expand = Callable[[Cons], Value]
+
+
+def shown_macro(name: str, wants: str, least: int = 0) -> Callable[[Expand], Expand]:
+    """What macroexpand shows of a form for which the analyzer has a node of its own."""
+
+    def define(expand: Expand) -> Expand:
+        def expander(form: Cons, environment: Any) -> Value:
+            check_size(form, name, wants, least)
+            return expand(form)
+
+        native_macro(name)(expander)
+        return expand
+
+    return define
+
+
+@shown_macro("when", "(when test form...)", 1)
+def _expand_when(form: Cons) -> Value:
     return make("IF", form.cdr.car, form_with("PROGN", form.cdr.cdr))
 
 
-@native_macro("unless")
-def _expand_unless(form: Cons, environment: Any) -> Value:
+@shown_macro("unless", "(unless test form...)", 1)
+def _expand_unless(form: Cons) -> Value:
     return make("IF", form.cdr.car, NIL, form_with("PROGN", form.cdr.cdr))
 
 
-@native_macro("and")
-def _expand_and(form: Cons, environment: Any) -> Value:
+@shown_macro("and", "(and form...)")
+def _expand_and(form: Cons) -> Value:
     if form.cdr is NIL:
         return T
     if form.cdr.cdr is NIL:
@@ -309,8 +326,8 @@ def _expand_and(form: Cons, environment: Any) -> Value:
     return make("IF", form.cdr.car, form_with("AND", form.cdr.cdr), NIL)
 
 
-@native_macro("or")
-def _expand_or(form: Cons, environment: Any) -> Value:
+@shown_macro("or", "(or form...)")
+def _expand_or(form: Cons) -> Value:
     if form.cdr is NIL or form.cdr.cdr is NIL:
         return form.cdr.car if form.cdr is not NIL else NIL
     value = fresh("VALUE")
@@ -318,11 +335,13 @@ def _expand_or(form: Cons, environment: Any) -> Value:
     return make("LET", listed(listed(value, form.cdr.car)), make("IF", value, value, rest))
 
 
-@native_macro("cond")
-def _expand_cond(form: Cons, environment: Any) -> Value:
+@shown_macro("cond", "(cond (test form...) ...)")
+def _expand_cond(form: Cons) -> Value:
     if form.cdr is NIL:
         return NIL
     clause, rest = form.cdr.car, form_with("COND", form.cdr.cdr)
+    if clause.__class__ is not Cons:
+        raise shape("cond", "(cond (test form...) ...)", f"{brief(clause)} is no clause")
     if clause.cdr is NIL:
         return make("OR", clause.car, rest)
     return make("IF", clause.car, form_with("PROGN", clause.cdr), rest)

@@ -18,7 +18,7 @@ from .mistakes import shape
 from .nodes import Code, Constant, Node, value_code
 from .printer import brief
 from .scope import Block, Scope, Tail, Variable
-from .special_forms import special_form, variable_name
+from .special_forms import check_size, special_form, variable_name
 from .typed_nodes import wrong_type
 from .values import NIL, Cons, Staged, Symbol, Value, make_list
 
@@ -262,8 +262,7 @@ def _psetq(form: Cons, environment: Any) -> Value:
 
 @native_macro("return")
 def _return(form: Cons, environment: Any) -> Value:
-    if form.cdr is not NIL and form.cdr.cdr is not NIL:
-        raise shape("return", "(return [value])")
+    check_size(form, "return", "(return [value])", 0, 1)
     return form_with("RETURN-FROM", NIL, form.cdr)
 
 

@@ -133,11 +133,12 @@ def make_macro(m: Machine, node: LambdaNode) -> MacroFunction:
 
 
 def macro_failed(form: Cons, error: Exception) -> Exception:
-    """What a failed expansion is at the call: a wrong call keeps its code, else E-FORM-MACRO."""
+    """What a failed expansion is at the call: a wrong call keeps its code, as what
+    the macro refuses by syntax-error does, else E-FORM-MACRO."""
     if not isinstance(error, Problem):
         error = raising.from_python(error)
     inner = error.diagnostic
-    if inner.code.startswith("E-LIMIT"):
+    if inner.code.startswith("E-LIMIT") or inner.facts.get("kind") == "syntax-error":
         return error
     if inner.span is None and inner.code.startswith("E-CALL"):
         return error

@@ -36,6 +36,16 @@ LOADING = {"LOAD-TOPLEVEL", "LOAD", "COMPILE-TOPLEVEL", "COMPILE"}
 Handler = Callable[[Analyzer, Cons, Scope, "Tail | None"], Node]
 
 
+def check_size(form: Cons, name: str, wants: str, least: int, most: int | None = None) -> None:
+    """E-FORM-SHAPE unless a form has `least` to `most` operands."""
+    size, rest = 0, form.cdr
+    while rest.__class__ is Cons:
+        size += 1
+        rest = rest.cdr
+    if rest is not NIL or size < least or (most is not None and size > most):
+        raise shape(name, wants)
+
+
 def special_form(
     name: str, wants: str, least: int = 0, most: int | None = None
 ) -> Callable[[Handler], Handler]:
@@ -44,12 +54,7 @@ def special_form(
 
     def define(handler: Handler) -> Handler:
         def analyze(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
-            size, rest = 0, form.cdr
-            while rest.__class__ is Cons:
-                size += 1
-                rest = rest.cdr
-            if rest is not NIL or size < least or (most is not None and size > most):
-                raise shape(name, wants)
+            check_size(form, name, wants, least, most)
             try:
                 return handler(an, form, scope, tail)
             except Problem as error:

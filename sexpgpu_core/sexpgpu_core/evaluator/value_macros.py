@@ -11,6 +11,7 @@ from .made_forms import form as make
 from .made_forms import form_with, fresh, listed, quoted
 from .mistakes import shape
 from .places import place_of, wrap
+from .printer import brief
 from .values import NIL, Cons, String, Symbol, Value, make_list
 
 
@@ -72,9 +73,15 @@ def _let_values(form: Cons, environment: Any) -> Value:
 @native_macro("once-only")
 def _once_only(form: Cons, environment: Any) -> Value:
     """`(once-only (a b) body...)`: the body's form sees symbols bound to the forms in a and b."""
-    _items(form, "(once-only (name...) form...)", 1)
-    names = [n.car if n.__class__ is Cons else n for n in items_of(form.cdr.car, form)]
-    values = [n.cdr.car if n.__class__ is Cons else n for n in items_of(form.cdr.car, form)]
+    wants = "(once-only (name...) form...)"
+    _items(form, wants, 1)
+    names, values = [], []
+    for n in items_of(form.cdr.car, form):
+        name, *value = items_of(n, form) if n.__class__ is Cons else (n, n)
+        if name.__class__ is not Symbol or len(value) != 1:
+            raise shape("once-only", wants, f"{brief(n)} is no name")
+        names.append(name)
+        values.append(value[0])
     own = [fresh(name.name) for name in names]
     outer = [listed(g, make("GENSYM", make("SYMBOL-NAME", quoted(n)))) for g, n in zip(own, names)]
     rows = [make("LIST", g, value) for g, value in zip(own, values)]

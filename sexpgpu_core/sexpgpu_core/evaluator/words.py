@@ -20,6 +20,7 @@ from . import (
     setf_definitions,
     special_forms,
     standard_syntax,
+    syntax_errors,
     value_macros,
 )
 
@@ -43,5 +44,6 @@ __all__ = [
     "setf_definitions",
     "special_forms",
     "standard_syntax",
+    "syntax_errors",
     "value_macros",
 ]

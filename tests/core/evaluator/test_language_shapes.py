@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
+from sexpgpu_core.evaluator.definitions import NATIVE_MACROS
 from sexpgpu_core.evaluator.evaluator import Evaluator
+from sexpgpu_core.evaluator.expansion import SPECIAL_FORMS
 from sexpgpu_core.evaluator.printer import print_text
 from sexpgpu_core.spans import Source
 
@@ -118,3 +120,49 @@ def test_an_error_of_a_macros_own_is_not_told_to_be_handled() -> None:
         Evaluator().evaluate('(progn (defmacro m (x) (error "no ~a" x)) (m 1))')
     assert raised.value.diagnostic.code == "E-FORM-MACRO"
     assert "handler-case" not in (raised.value.diagnostic.hint or "")
+
+
+MACRO = (
+    "(defmacro times (&whole call n form)\n"
+    '  (unless (integerp n) (syntax-error call n "wants a number, not ~s" n))\n'
+    "  `(progn ,@(loop repeat n collect form)))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("use", "place"),
+    [("(times x 1)", "x"), ("(list (times (f) 1))", "(f)"), ("(times 2 (times y 1))", "y")],
+)
+def test_what_a_macro_refuses_is_told_at_its_part_of_the_call(use: str, place: str) -> None:
+    error, *_ = said(MACRO + use)
+    assert error.code == "E-FORM-SHAPE"
+    assert error.message == f"times: wants a number, not {place}"
+    assert error.span is not None
+    assert (error.span.text, error.span.line) == (place, 4)
+
+
+def test_what_a_macro_refuses_is_a_program_error() -> None:
+    text = MACRO + "(print (handler-case (macroexpand '(times x 1)) (program-error () :refused)))"
+    evaluator = Evaluator()
+    evaluator.load(Source("f.lisp", text))
+    assert "".join(evaluator.output).split() == [":refused"]
+
+
+MALFORMED = ("", "1", "(1)", "((1)) 2", ". 2", "() 1", "a (b)", "(a . b) 1", "(()) 1", "a 1 . 3")
+
+
+@pytest.mark.parametrize("operands", MALFORMED)
+def test_no_malformed_form_is_an_internal_error_to_expand_or_to_evaluate(operands: str) -> None:
+    heads = [name.lower() for name in [*NATIVE_MACROS, *SPECIAL_FORMS] if name[0] != "%"]
+    for head in heads:
+        for form in ("(macroexpand '({} {}))", "(eval '({} {}))"):
+            assert code_of(form.format(head, operands)) != "E-INTERNAL", (head, operands)
+
+
+def code_of(text: str) -> str | None:
+    """The code that a text ends in, or None."""
+    try:
+        Evaluator().evaluate(text)
+    except Problem as error:
+        return error.diagnostic.code
+    return None

@@ -16,3 +16,9 @@
 (funcall (compile nil '(lambda (x) (* 2 x))) 21) ; 42
 ;;;; compiler-macro-function
 (compiler-macro-function 'car) ; nil
+;;;; syntax-error
+(progn
+  (defmacro repeated (&whole call count form)
+    (unless (integerp count) (syntax-error call count "wants a number, not ~s" count))
+    `(progn ,@(loop repeat count collect form)))
+  (repeated :two 1)) ; E-FORM-SHAPE
