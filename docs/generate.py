@@ -211,7 +211,7 @@ def _listed(name: str) -> list[str]:
     place = " *A place.*" if word.place and word.kind == "function" else ""
     shown = [f"  {_code(f)} → {_code(v)}" for f, v in word.examples]
     return [
-        f"- {_code(word.usage)} {word.doc}{place}",
+        _filled(f"- {_code(word.usage)} {word.doc}{place}", "  ") + "  " * bool(shown),
         *(s + "  " for s in shown[:-1]),
         *shown[-1:],
     ]

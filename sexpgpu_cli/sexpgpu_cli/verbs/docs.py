@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from collections.abc import Iterator
 from importlib.resources import files
 from textwrap import fill, indent
@@ -17,6 +19,7 @@ from sexpgpu_core.registry import Registry
 from ..answer import Answer, document
 from ..flags import verb
 from ..invocation import Invocation
+from ..paragraphs import fitted
 from .explain import page
 
 PART_BYTES = 8192
@@ -50,7 +53,7 @@ def docs(invocation: Invocation, topic: str | None, schema: str | None, part: in
     if topic is None:
         rows = [registry.get("docs", name) for name in registry.names("docs")]
         told = [{"topic": row.topic, "title": row.title} for row in rows]
-        listed = "\n".join(f"{row.topic:<14} {row.title}" for row in rows)
+        listed = "\n".join(f"{row.topic:<17} {row.title}" for row in rows)
         return Answer(document("docs", topics=told), listed)
     if topic.upper() in catalogue():
         return page(invocation, catalogue()[topic.upper()])
@@ -58,7 +61,7 @@ def docs(invocation: Invocation, topic: str | None, schema: str | None, part: in
         return word(registry, topic)
     _path, text = registry.text("docs", topic)
     parts = split(text)
-    shown = parts[min(part, len(parts)) - 1]
+    shown = on_terminal(parts[min(part, len(parts)) - 1])
     if part < len(parts):
         shown += f"\n... more: sexpgpu docs {topic} --part {part + 1}"
     return Answer(document("docs", topic=topic, part=part, parts=len(parts), text=shown), shown)
@@ -107,6 +110,11 @@ def schema_of(name: str) -> Answer:
         raise problem("E-USAGE-VALUE", f"no schema is named {name}", hint=hint, nearest=near)
     text = folder.joinpath(f"{name}.json").read_text(encoding="utf-8")
     return Answer(json.loads(text), text)
+
+
+def on_terminal(text: str) -> str:
+    """A page as a terminal shows it; elsewhere as it is."""
+    return fitted(text, shutil.get_terminal_size().columns) if sys.stdout.isatty() else text
 
 
 def split(text: str) -> list[str]:

@@ -62,6 +62,7 @@ CHAPTERS = (
     Chapter("printing", "Printing", "function", "builtins"),
     Chapter("reading", "Reading", "function", "builtins"),
     Chapter("evaluation", "Evaluation and macros", "function", "builtins"),
+    Chapter("variables", "Variables and constants", "variable", "builtins"),
     Chapter("run-file", "The run file", "form of the run file", "run-file"),
 )
 """In the order of the pages."""

@@ -34,7 +34,7 @@ from .frames import (
 )
 from .labels import Labels
 from .names import FeatureNames, Names, resolve, unescape
-from .numbers import parse_number
+from .numbers import parse_number, parse_radix
 from .sharp import read_sharp
 from .tokens import ATOM, BACKQUOTE, CLOSE, COMMA, COMMENT, OPEN, OTHER, QUOTE, SHARP, STRING, TOKEN
 from .tokens import atom_end as end_of_atom
@@ -55,6 +55,7 @@ class Reader:
         *,
         features: frozenset[Symbol] = FEATURES,
         data: bool = False,
+        base: int = 10,
     ) -> None:
         self.source = source
         self.text = _without_trailing_space(source.text if text is None else text)
@@ -65,6 +66,7 @@ class Reader:
         self.suppress = 0  # inside what #+ leaves out
         self.end = 0  # after the last form read
         self.features = features
+        self.base = base  # of integers and ratios
         self.labels = Labels(data)
         self._atoms: dict[str, Value] = {".": DOT}  # what each text read as
         self._column: tuple[int, int] | None = None
@@ -256,6 +258,12 @@ class Reader:
         return value
 
     def _atom_value(self, text: str) -> Value:
+        if self.base != 10:
+            number = parse_radix(text, self.base)
+            if number is not None:
+                return number
+            if text.lstrip("+-").replace("/", "").isdigit():  # digits that the base has not
+                return self.names.intern(text)
         if text[0] in "+-.0123456789":
             number = parse_number(text)
             if number is not None:

@@ -32,9 +32,11 @@
 (+ x (nn:drop-path (nn:mlp x) 0.1))
 ;;;; attention
 (nn:attention (reshape x '(-1 8 8)) :heads 2 :causal t)
+
 ;;;; cross-attention
 (let ((s (reshape x '(-1 8 8))))
   (nn:cross-attention s (relu s) :heads 2))
+
 ;;;; transformer-block
 (nn:transformer-block (reshape x '(-1 8 8)) :heads 2 :causal t)
 ;;;; transformer

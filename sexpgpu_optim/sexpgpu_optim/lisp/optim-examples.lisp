@@ -14,10 +14,12 @@
 (optim:rmsprop :lr 1e-2 :momentum 0.9)
 ;;;; lion
 (optim:lion :lr 1e-4 :weight-decay 0.1)
+
 ;;;; centralize
 (defoptimizer centered (&key (lr 0.1))
   (optimizer-update (param grad)
     (- param (* lr (optim:centralize grad)))))
+
 ;;;; constant
 (optim:sgd :lr (optim:constant 0.1 :warmup 10))
 ;;;; warmup-cosine

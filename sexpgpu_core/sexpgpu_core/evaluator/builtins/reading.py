@@ -41,7 +41,8 @@ predicate(
 def read_form(text: str) -> tuple[Value, int] | None:
     """The first form of a text and where it ends; None if there is none."""
     ending = "\n;" if text[-1:].isspace() else ""  # keeps a last space that is a character
-    reader = Reader(Source("-", text + ending), current().module, features=_features(), data=True)
+    source, base = Source("-", text + ending), _base()
+    reader = Reader(source, current().module, features=_features(), data=True, base=base)
     for form in reader.forms():
         if reader.diagnostics:
             break
@@ -49,6 +50,14 @@ def read_form(text: str) -> tuple[Value, int] | None:
     if reader.diagnostics:
         raise Problem(reader.diagnostics[0]._replace(span=None))
     return None
+
+
+def _base() -> int:
+    """What `*read-base*` is; E-TYPE if it is no base."""
+    base: Any = VARIABLES["*READ-BASE*"].value
+    if base.__class__ is not int or not 2 <= base <= 36:
+        raise wrong_type("*read-base*", base, "an integer from 2 to 36")
+    return int(base)
 
 
 def _features() -> frozenset[Symbol]:

@@ -115,3 +115,28 @@ def test_every_builtin_has_a_first_line_that_says_what_it_does() -> None:
         assert function.doc, name
         assert function.doc.splitlines()[0].strip(), name
         assert function.lambda_list.startswith("("), name
+
+
+@pytest.mark.parametrize(
+    ("base", "text", "value"),
+    [
+        (16, "ff", "255"),
+        (16, "-1A/b", "-26/11"),
+        (2, "101", "5"),
+        (2, "12", "|12|"),
+        (8, "1.5", "1.5"),
+        (8, "17.", "17"),
+        (36, "z", "35"),
+        (10, "ff", "ff"),
+        (16, "fg", "fg"),
+    ],
+)
+def test_integers_and_ratios_are_read_in_the_base_of_the_reader(
+    lisp: Callable[[str], str], base: int, text: str, value: str
+) -> None:
+    form = f'(let ((*read-base* {base})) (nth-value 0 (read-from-string "{text}")))'
+    assert lisp(form) == value
+
+
+def test_a_base_of_the_reader_that_is_none_is_a_type_error(fault: Callable[[str], str]) -> None:
+    assert fault('(let ((*read-base* 1)) (read-from-string "1"))') == "E-TYPE"
