@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ MEMBERS = sorted(p.parent.name for p in ROOT.glob("sexpgpu_*/pyproject.toml"))
 TEST = ("pytest>=8", "hypothesis>=6", "hatchling>=1.21", "jsonschema>=4")
 TORCH = "torch==2.13.0"
 """By name and version alone: where it comes from is the reader's pip's to know."""
+ONNX = "onnx==1.23.2"
 SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
 
@@ -79,6 +81,17 @@ def parity(session: nox.Session) -> None:
     """Operations, gradients and steps beside PyTorch's."""
     install(session, *TEST, TORCH)
     session.run("python", *SAFE, "-m", "pytest", "tests/parity", *session.posargs)
+
+
+@nox.session
+def onnx(session: nox.Session) -> None:
+    """The node tests that ship in the `onnx` wheel, on reference and cpu: which agree, which do
+    not map and why."""
+    install(session, ONNX)
+    words = session.posargs or ["--least", "1300"]
+    folders = os.pathsep.join(str(ROOT / "tests" / n) for n in ("onnx_nodes", "builtins"))
+    env = {"PYTHONPATH": folders}
+    session.run("python", *SAFE, "tests/onnx_nodes/onnx_report.py", *words, env=env)
 
 
 @nox.session

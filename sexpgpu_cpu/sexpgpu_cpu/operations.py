@@ -7,9 +7,11 @@ LIBRARY_OPERATIONS = frozenset(
     (
         *("matmul", "conv", "conv-input-gradient", "conv-weight-gradient"),
         *("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"),
-        *("gather", "scatter-add", "scatter-set", "take-along", "put-along", "add-along"),
+        *("gather", "scatter-add", "scatter-set", "scatter-max", "scatter-min"),
+        *("take-along", "put-along", "add-along"),
         *("argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin"),
         *("argsort", "top-k", "searchsorted"),
+        *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd", "ctc-alignment"),
         *("table", "concat", "pad", "slice-set", "flip", "copy"),
     )
 )

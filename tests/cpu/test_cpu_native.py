@@ -179,6 +179,22 @@ else:
     assert run(body, [0], FAST=True) == [1]
 
 
+@pytest.mark.parametrize("side", [-1, 0, 1])
+def test_constants_are_compared_in_every_way(side: int) -> None:
+    body = """
+if SIDE < 0:
+    block[0] = 1
+if SIDE <= 0:
+    block[1] = 1
+if SIDE > 0:
+    block[2] = 1
+if SIDE >= 0:
+    block[3] = 1
+"""
+    wanted = [int(t) for t in (side < 0, side <= 0, side > 0, side >= 0)]
+    assert run(body, [0, 0, 0, 0], SIDE=side) == wanted
+
+
 @pytest.mark.parametrize(
     "body",
     ["x = [1]", "x = y", "block[0] = nobody(1)", "x = 1.0 + begin", "for i in block: pass"],

@@ -12,7 +12,7 @@ Lower = Callable[..., Register]
 """(target, dtype of the operands, registers...) -> register."""
 
 COST = {
-    **dict.fromkeys(("divide", "reciprocal", "sqrt", "mod", "rem"), 4),
+    **dict.fromkeys(("divide", "reciprocal", "sqrt", "mod", "rem", "quotient"), 4),
     **dict.fromkeys(("rsqrt", "floor-divide"), 6),
     **dict.fromkeys(("exp", "exp2", "sigmoid", "tanh", "erf", "sin", "cos"), 14),
     **dict.fromkeys(("log", "log2", "expm1"), 16),
@@ -226,9 +226,15 @@ def _remainder(t: Target, d: str, x: Register, y: Register) -> Register:
 
 
 def _quotient(t: Target, d: str, x: Register, y: Register) -> Register:
-    """Toward zero, of integers; by zero it is x."""
-    safe = t.select(t.compare("eq", y, t.like(y, 0)), t.like(y, 1), y)
-    return t.binary("udiv" if d in UNSIGNED else "sdiv", x, safe)
+    """Toward zero, of integers; by zero it is 0. The least by -1 is itself, as all else wraps."""
+    zero = t.compare("eq", y, t.like(y, 0))
+    if d in UNSIGNED:
+        found = t.binary("udiv", x, t.select(zero, t.like(y, 1), y))
+        return t.select(zero, t.like(y, 0), found)
+    turned = t.compare("eq", y, t.like(y, -1))  # the machine traps at the least by -1
+    found = t.binary("sdiv", x, t.select(t.binary("or", zero, turned), t.like(y, 1), y))
+    found = t.select(turned, t.binary("sub", t.like(x, 0), x), found)
+    return t.select(zero, t.like(y, 0), found)
 
 
 def _modulo(t: Target, d: str, x: Register, y: Register) -> Register:

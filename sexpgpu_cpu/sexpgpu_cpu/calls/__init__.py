@@ -8,7 +8,7 @@ from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.kernels.kernel import NodeCall
 
 from ..work import Places, Work
-from . import convolution, indexing, matmul, moves, pooling, sequences
+from . import convolution, indexing, linear, matmul, moves, pooling, sequences
 from .frame import Frame
 
 LIBRARY: dict[str, Callable[[Frame], None]] = {
@@ -18,6 +18,7 @@ LIBRARY: dict[str, Callable[[Frame], None]] = {
     **moves.ROWS,
     **convolution.ROWS,
     **pooling.ROWS,
+    **linear.ROWS,
 }
 
 

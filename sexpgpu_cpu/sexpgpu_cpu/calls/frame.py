@@ -157,10 +157,16 @@ class Frame:
 
     def unit(self, family: str, exported: tuple[str, ...], **constants: Any) -> CodeUnit:
         """A unit of `source`, specialised: T, U, J dtypes; C is the register kind of T."""
+        text = getattr(source, family, None) or getattr(window_source, family)
+        return self.text_unit(family, text, exported, **constants)
+
+    def text_unit(
+        self, family: str, text: str, exported: tuple[str, ...], **constants: Any
+    ) -> CodeUnit:
+        """A unit of a source of its own."""
         if "T" in constants:
             constants["C"] = register(constants["T"])
             constants["BYTES"] = WIDTH[constants["T"]]
-        text = getattr(source, family, None) or getattr(window_source, family)
         return native_unit(family.lower(), text, exported, constants)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 from .frame import WIDE, Frame, around, row_major
 
@@ -26,28 +28,21 @@ def _gathered(frame: Frame) -> tuple[int, int, int, int, int]:
 def gather(frame: Frame) -> None:
     lead, outer, places, size, inner = _gathered(frame)
     dtype, index = frame.call.inputs[0].dtype, frame.call.inputs[1].dtype
-    unit = frame.unit("GATHER", ("gather",), T=dtype, J=index, ADD=False)
+    unit = frame.unit("GATHER", ("gather",), T=dtype, J=index, ADD=False, SIDE=0)
     words = [frame.input(0), frame.input(1), frame.output(), outer, places, size, inner]
     words += [_reports(frame), 0]
     cells = lead * outer * places if inner else 0
     frame.add(unit, "gather", words, cells, 1e-8 + inner * 2e-10, error=8)
 
 
-def scatter_add(frame: Frame) -> None:
-    _scatter(frame, add=True)
-
-
-def scatter_set(frame: Frame) -> None:
-    _scatter(frame, add=False)
-
-
-def _scatter(frame: Frame, add: bool) -> None:
+def _scatter(frame: Frame, add: bool = False, side: int = 0) -> None:
+    """Sums, the greatest (side 1), the least (-1), or what was written last."""
     lead, outer, places, size, inner = _gathered(frame)
     dtype, index = frame.call.inputs[0].dtype, frame.call.inputs[1].dtype
     wide = WIDE.get(dtype, dtype) if add else dtype
     result = frame.output(0, wide)
     _start(frame, wide, result)
-    unit = frame.unit("GATHER", ("scatter",), T=wide, J=index, ADD=add)
+    unit = frame.unit("GATHER", ("scatter",), T=wide, J=index, ADD=add, SIDE=side)
     columns = min(inner, COLUMNS)
     blocks = -(-inner // columns) if columns else 0
     words = [frame.input(2, wide), frame.input(1), result, outer, places, size, inner]
@@ -75,7 +70,7 @@ def take_along(frame: Frame) -> None:
     outer, size, inner = around(frame.call.inputs[0].shape, axis)
     places = frame.call.inputs[1].shape[axis]
     dtype, index = frame.call.inputs[0].dtype, frame.call.inputs[1].dtype
-    unit = frame.unit("GATHER", ("take_along",), T=dtype, J=index, ADD=False)
+    unit = frame.unit("GATHER", ("take_along",), T=dtype, J=index, ADD=False, SIDE=0)
     words = [frame.input(0), frame.input(1), frame.output(), outer, places, size, inner]
     words += [_reports(frame), 0]
     frame.add(unit, "take_along", words, outer * places, 4e-9 * (1 + inner), error=8)
@@ -97,16 +92,18 @@ def _along(frame: Frame, add: bool) -> None:
     wide = WIDE.get(dtype, dtype) if add else dtype
     result = frame.output(0, wide)
     _start(frame, wide, result)
-    unit = frame.unit("GATHER", ("put_along",), T=wide, J=index, ADD=add)
+    unit = frame.unit("GATHER", ("put_along",), T=wide, J=index, ADD=add, SIDE=0)
     words = [frame.input(2, wide), frame.input(1), result, outer, places, size, inner]
     words += [_reports(frame), 0]
     frame.add(unit, "put_along", words, outer, 4e-9 * places * (1 + inner), error=8)
 
 
-ROWS = {
+ROWS: dict[str, Callable[[Frame], None]] = {
     "gather": gather,
-    "scatter-add": scatter_add,
-    "scatter-set": scatter_set,
+    "scatter-add": partial(_scatter, add=True),
+    "scatter-set": _scatter,
+    "scatter-max": partial(_scatter, side=1),
+    "scatter-min": partial(_scatter, side=-1),
     "take-along": take_along,
     "put-along": put_along,
     "add-along": add_along,

@@ -70,6 +70,16 @@ def gather(block: ptr[i64], begin: i64, end: i64) -> None:
             zero(to, inner * BYTES)
 
 
+def greater(a: C, b: C) -> C:
+    """The greater (SIDE 1) or lesser; NaN wins."""
+    better = b > a
+    if SIDE < 0:
+        better = b < a
+    if better or b != b:
+        return b
+    return a
+
+
 def scatter(block: ptr[i64], begin: i64, end: i64) -> None:
     """Positions in ascending order, a cell a block of columns: no two cells touch one element.
     block: y (B O P I), index (B P), result (B O N I), O, P, N, I, whether to report, error,
@@ -93,6 +103,9 @@ def scatter(block: ptr[i64], begin: i64, end: i64) -> None:
                 if ADD:
                     for c in range(count):
                         to[c] = to[c] + value[c]
+                elif SIDE != 0:
+                    for c in range(count):
+                        to[c] = greater(to[c], value[c])
                 else:
                     for c in range(count):
                         to[c] = value[c]

@@ -48,6 +48,12 @@ FOLDED: dict[type, Callable[[Any, Any], Any]] = {
     ast.BitXor: operator.xor,
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
 }
 UNARY: dict[type, Callable[[Any], Any]] = {
     ast.Not: operator.not_,
@@ -173,7 +179,7 @@ class Expressions(Printer):
             raise NativeError("one comparison at a time", node)
         left, right = self.value(node.left), self.value(node.comparators[0])
         if isinstance(left, CONSTANT) and isinstance(right, CONSTANT):
-            return left == right if isinstance(node.ops[0], ast.Eq) else left != right
+            return FOLDED[type(node.ops[0])](left, right)
         a, b = self.pair(left, right)
         integer, real = COMPARE[type(node.ops[0])]
         if a.kind == "i64":

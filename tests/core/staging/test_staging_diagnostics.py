@@ -231,7 +231,7 @@ def test_metrics_of_one_name_are_told() -> None:
 
 
 def test_a_listed_builtin_that_is_not_there_yet_says_so() -> None:
-    assert only(body("(svd x)")).code == "E-UNSUPPORTED"
+    assert only(body("(over-pass x)")).code == "E-UNSUPPORTED"
 
 
 def test_name_as_a_keyword_of_a_model_breaks_the_contract() -> None:

@@ -19,11 +19,12 @@ pad: low high value | interior
 concat: axis
 reduce-sum reduce-max reduce-min reduce-product reduce-any reduce-all logsumexp: axes | keep
 argmax argmin: axis | keep
+quantile: q axes | keep
 cumsum cumprod: axis | reverse exclusive
 cummax cummin: axis | reverse
 matmul: | transpose-x transpose-y
 einsum: subscripts
-gather scatter-add scatter-set: axis | batch-axes out
+gather scatter-add scatter-set scatter-max scatter-min: axis | batch-axes out
 take-along put-along add-along: axis | out
 one-hot: n axis | dtype
 argsort sort: axis | descending
@@ -31,6 +32,11 @@ top-k: k axis | smallest
 searchsorted: | right
 index-guard: limit
 segment-sum: n | out
+solve-triangular: | upper transpose unit
+svd: | full
+newton-schulz: steps coefficients
+fft: axis | inverse
+ctc-loss ctc-alignment: | blank
 random-bits: site domain seed shape | batch-axis row-offset iteration
 random-uniform random-normal: site domain seed shape dtype | batch-axis row-offset iteration
 random-bernoulli: site domain seed shape p | batch-axis row-offset iteration

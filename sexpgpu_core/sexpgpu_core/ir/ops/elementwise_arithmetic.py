@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 from ..graph import Node, Value
 from ..operation import Attributes, Precision
 from ..types import DTYPES, FLOATS, WIDTH, Type
-from .elementwise import element, floats_1, floats_2, nary, numbers_1, numbers_2, numbers_3, unary
+from .elementwise import (
+    element,
+    floats_1,
+    floats_2,
+    integers_2,
+    nary,
+    numbers_1,
+    numbers_2,
+    numbers_3,
+    unary,
+)
 from .op import Cotangents, Op, Types
 from .shapes import check_count, dtype_argument, unbroadcast, wanted
 
@@ -198,6 +208,12 @@ ROWS = [
         numbers_2,
         "x - y truncate(x / y): sign of x. Gradient to x only.",
         nary(lambda b, g, n: g),
+    ),
+    element(
+        "quotient",
+        integers_2,
+        "x / y of integers, toward zero; by 0 it is 0.",
+        "zero",
     ),
     element(
         "clip",

@@ -99,34 +99,6 @@ def _one_hot(op: Op, operands: Types, attributes: Attributes) -> Types:
     return (Type(dtype, (*index.shape[:axis], attributes["n"], *index.shape[axis:])),)
 
 
-def _sorted(dtype: str | None) -> Infer:
-    def infer(op: Op, operands: Types, attributes: Attributes) -> Types:
-        check_count(op, operands, 1)
-        want_number(op, operands[0].dtype)
-        check_axis(op, attributes["axis"], operands[0].rank)
-        return (Type(dtype or operands[0].dtype, operands[0].shape),)
-
-    return infer
-
-
-def _top_k(op: Op, operands: Types, attributes: Attributes) -> Types:
-    x = _sorted(None)(op, operands, attributes)[0]
-    axis, k = attributes["axis"], attributes["k"]
-    if not 0 <= k <= x.shape[axis]:
-        raise argument(op, operands, f"{k} of the {x.shape[axis]} of axis {axis}")
-    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-    return (Type(x.dtype, shape), Type("i32", shape))
-
-
-def _searchsorted(op: Op, operands: Types, attributes: Attributes) -> Types:
-    check_count(op, operands, 2)
-    edges, x = operands
-    want_number(op, same_dtype(op, operands))
-    if edges.rank == 0 or (edges.rank > 1 and edges.shape[:-1] != x.shape[:-1]):
-        raise argument(op, operands, "sorted is (n), or has the leading axes of x")
-    return (Type("i32", x.shape),)
-
-
 def _index_guard(op: Op, operands: Types, attributes: Attributes) -> Types:
     check_count(op, operands, 1)
     want_integer(op, operands[0].dtype)
@@ -166,15 +138,37 @@ def _scatter_set_back(b: Builder, node: Node, g: Value) -> Cotangents:
     return (gx, None, zero_unless(b, last, b("gather", g, index, **_at(node))))
 
 
-def _is_last(
-    b: Builder, put: str, take: str, x: Value, index: Value, shape: tuple[int, ...], at: Any
-) -> Value:
-    """Where a position is the one that counts: equal indices go to the last."""
+def _scatter_extremum_back(b: Builder, node: Node, g: Value) -> Cotangents:
+    """To x where it is the extremum itself, else to the first position that is."""
+    x, index, y = node.operands
+    at, out = _at(node), Value(node, 0)
+    own = b("equal", x, out)
+    gx = zero_unless(b, own, g) if wanted(b, x) else None
+    if not wanted(b, y):
+        return (gx, None, None)
+    place = _positions(b, y.shape)
+    none = b.constant(y.type.size, "i32", x.shape)
+    hit = b("equal", y, b("gather", out, index, **at))
+    first = b("scatter-min", none, index, b("where", hit, place, b.like(y.type.size, place)), **at)
+    first = b("where", own, b.like(-1, first), first)
+    chosen = b("equal", b("gather", first, index, **at), place)
+    return (gx, None, zero_unless(b, chosen, b("gather", g, index, **at)))
+
+
+def _positions(b: Builder, shape: tuple[int, ...]) -> Value:
+    """Row-major numbers of the places of a shape."""
     total = 1
     for n in shape:
         total *= n
     flat = b("iota", dtype="i32", shape=(total,), axis=0)
-    place = b("reshape", flat, shape=shape)
+    return b("reshape", flat, shape=shape)
+
+
+def _is_last(
+    b: Builder, put: str, take: str, x: Value, index: Value, shape: tuple[int, ...], at: Any
+) -> Value:
+    """Where a position is the one that counts: equal indices go to the last."""
+    place = _positions(b, shape)
     none = b.constant(-1, "i32", x.shape)
     winner = b(take, b(put, none, index, place, **at), index, **at)
     return b("equal", winner, place)
@@ -199,14 +193,6 @@ def _put_along_back(b: Builder, node: Node, g: Value) -> Cotangents:
     return (gx, None, zero_unless(b, last, b("take-along", g, index, **_at(node))))
 
 
-def _top_k_back(b: Builder, node: Node, out: tuple[Value | None, ...]) -> Cotangents:
-    x, g = node.operands[0], out[0]
-    if g is None:
-        return (None,)
-    at = {"axis": node.get("axis"), "out": "drop"}
-    return (b("add-along", zeros(b, x), Value(node, 1), g, **at),)
-
-
 def _expand_one_hot(b: Builder, node: Node) -> tuple[Value, ...]:
     index, axis = node.operands[0], node.get("axis")
     shape = node.types[0].shape
@@ -215,12 +201,6 @@ def _expand_one_hot(b: Builder, node: Node) -> tuple[Value, ...]:
     hit = b("equal", wide, place)
     dtype = node.types[0].dtype
     return (hit if dtype == "bool" else b("cast", hit, dtype=dtype),)
-
-
-def _expand_sort(b: Builder, node: Node) -> tuple[Value, ...]:
-    x, axis = node.operands[0], node.get("axis")
-    order = b("argsort", x, axis=axis, descending=bool(node.get("descending")))
-    return (b("take-along", x, order, axis=axis, out="drop"),)
 
 
 def _expand_segment_sum(b: Builder, node: Node) -> tuple[Value, ...]:
@@ -241,7 +221,7 @@ def _axes_gather(operands: Types, results: Types, attributes: Attributes) -> Axe
     return tuple(rows)
 
 
-def _axes_along(operands: Types, results: Types, attributes: Attributes) -> Axes:
+def axes_along(operands: Types, results: Types, attributes: Attributes) -> Axes:
     axis = attributes["axis"]
     rows = [(a, k, a, "same") for k, t in enumerate(operands) for a in range(t.rank) if a != axis]
     if len(operands) == 2:
@@ -254,7 +234,7 @@ def _axes_one_hot(operands: Types, results: Types, attributes: Attributes) -> Ax
     return tuple((a + (a >= axis), 0, a, "same") for a in range(operands[0].rank))
 
 
-def _row(
+def index_row(
     name: str,
     infer: Infer,
     doc: str,
@@ -282,7 +262,7 @@ _GATHER = "Attributes axis, batch-axes (0), out."
 _ALONG = "Equal ranks, sizes differ on attribute axis only; out."
 
 ROWS = [
-    _row(
+    index_row(
         "gather",
         _gather,
         f"x at index on an axis, which the index's shape replaces. {_GATHER} Gradient: "
@@ -291,40 +271,50 @@ ROWS = [
         _axes_gather,
         fusion=Fusion.MOVE,
     ),
-    _row(
+    index_row(
         "scatter-add",
         _scatter_number,
         f"x with y added at index. Operands x index y. {_GATHER} Gradient: yes.",
         _scatter_add_back,
     ),
-    _row(
+    index_row(
         "scatter-set",
         _scatter,
         f"x with y written at index; the last position counts. {_GATHER} Gradient: yes.",
         _scatter_set_back,
     ),
-    _row(
+    *(
+        index_row(
+            f"scatter-{side}",
+            _scatter_number,
+            f"The {says} of x and of every y at index; NaN wins. {_GATHER} Gradient: to x where "
+            "it is that, else to the first such y.",
+            _scatter_extremum_back,
+        )
+        for side, says in (("max", "greatest"), ("min", "least"))
+    ),
+    index_row(
         "take-along",
         _take_along,
         f"x at index along an axis. {_ALONG} Gradient: add-along.",
         _take_along_back,
-        _axes_along,
+        axes_along,
     ),
-    _row(
+    index_row(
         "put-along",
         _put_along,
         f"x with y written at index along an axis; the last counts. {_ALONG} Gradient: yes.",
         _put_along_back,
-        _axes_along,
+        axes_along,
     ),
-    _row(
+    index_row(
         "add-along",
         _put_along,
         f"x with y added at index along an axis. {_ALONG} Gradient: yes.",
         _add_along_back,
-        _axes_along,
+        axes_along,
     ),
-    _row(
+    index_row(
         "one-hot",
         _one_hot,
         "True where the index is. Attributes n, axis (of the result), dtype (bool). Out of range "
@@ -334,36 +324,7 @@ ROWS = [
         _expand_one_hot,
         Fusion.ELEMENT,
     ),
-    _row(
-        "argsort",
-        _sorted("i32"),
-        "Stable order, i32; NaN last. Attributes axis, descending. Gradient: zero.",
-        "zero",
-        _axes_along,
-    ),
-    _row(
-        "sort",
-        _sorted(None),
-        "Stable; NaN last. Attributes axis, descending. Gradient: yes.",
-        None,
-        _axes_along,
-        _expand_sort,
-    ),
-    _row(
-        "top-k",
-        _top_k,
-        "Two results, the k greatest (attribute smallest: least) in order, and their indices "
-        "(i32). Attributes k, axis. Gradient: to values.",
-        _top_k_back,
-        _axes_along,
-    ),
-    _row(
-        "searchsorted",
-        _searchsorted,
-        "Where x would go in sorted; attribute right: after equal ones. i32. Gradient: zero.",
-        "zero",
-    ),
-    _row(
+    index_row(
         "index-guard",
         _index_guard,
         "An index as it is; E-RUN-INDEX where it is not in [0, limit). Gradient: zero.",
@@ -371,7 +332,7 @@ ROWS = [
         same_axes,
         fusion=Fusion.ELEMENT,
     ),
-    _row(
+    index_row(
         "segment-sum",
         _segment_sum,
         "Sums of the rows of x with one segment number. Attributes n, out. Gradient: yes.",

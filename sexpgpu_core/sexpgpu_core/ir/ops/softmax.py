@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from ..graph import Node, Value
@@ -43,10 +44,17 @@ def _infer_logsumexp(op: Op, operands: Types, attributes: Attributes) -> Types:
 
 
 def log_sum_exp(b: Builder, x: Value, axes: tuple[int, ...]) -> Value:
-    """log(sum(exp(x))) with the axes kept, by the greatest element."""
-    most = b("reduce-max", x, axes=axes, keep=True)
+    """log(sum(exp(x))) with the axes kept, by the greatest element; of nothing it is -inf."""
+    if any(x.shape[a] == 0 for a in axes):
+        return b.constant(-math.inf, x.dtype, reduced_shape(x.shape, axes, True))
+    most = _finite(b, b("reduce-max", x, axes=axes, keep=True))
     total = b("reduce-sum", b("exp", b("subtract", x, most)), axes=axes, keep=True)
     return b("add", b("log", total), most)
+
+
+def _finite(b: Builder, x: Value) -> Value:
+    """x, and 0 where it is infinite: what is taken from infinities leaves them as they are."""
+    return b("where", b("is-inf", x), b.like(0.0, x), x)
 
 
 def _scaled(b: Builder, node: Node) -> Value:
@@ -108,7 +116,7 @@ def _expand_logsumexp(b: Builder, node: Node) -> tuple[Value, ...]:
 
 def _logsumexp_back(b: Builder, node: Node, g: Value) -> Cotangents:
     x, axes = node.operands[0], node.get("axes")
-    total = spread(b, Value(node, 0), x.shape, axes)
+    total = spread(b, _finite(b, Value(node, 0)), x.shape, axes)
     share = b("exp", b("subtract", x, total))
     return (b("multiply", share, spread(b, g, x.shape, axes)),)
 
@@ -126,7 +134,7 @@ def other_axes(
     )
 
 
-def _kept(
+def kept_axes(
     operands: Types, results: Types, attributes: Attributes
 ) -> tuple[tuple[int, int, int, str], ...]:
     axes, keep = attributes["axes"], attributes.get("keep")
@@ -165,6 +173,6 @@ ROWS = [
         _logsumexp_back,
         _expand_logsumexp,
         _cost,
-        _kept,
+        kept_axes,
     ),
 ]

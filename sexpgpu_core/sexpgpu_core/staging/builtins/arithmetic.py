@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ...diagnostics import problem
 from ...evaluator.definitions import BUILTINS
 from ...evaluator.values import NIL, Value
-from ...ir.types import FLOATS
+from ...ir.builder import Builder
+from ...ir.graph import Value as Node
+from ...ir.types import FLOATS, INTEGERS
 from ..exact import is_number
 from ..host import tracer
 from ..promote import elementwise, integer, node_of, operands
@@ -118,15 +119,32 @@ def _define_rounding(name: str, says: str) -> None:
         if y == 1:
             return t.tensor(t.builder(name, nodes[0]))
         if nodes[0].dtype not in FLOATS:
-            raise problem(
-                "E-DTYPE-INTEGER",
-                f"{name} of {nodes[0].dtype} by a divisor takes floats",
-                hint="cast the operand: (cast x :f32)",
-            )
+            return t.tensor(_whole_quotient(t.builder, name, *nodes))
         return t.tensor(t.builder(name, t.builder("divide", *nodes)))
 
     call.__doc__ = f"x, or x / y, {says}: one value, dtype kept. N, gradient 0. ({name} x)"
     tensor_builtin(name, "(x &optional (y 1))")(call)
+
+
+def _whole_quotient(b: Builder, name: str, x: Node, y: Node) -> Node:
+    """x / y of integers, rounded to a whole number; by 0 it is 0."""
+    cut = b("quotient", x, y)
+    if name == "truncate":
+        return cut
+    zero, one = b.like(0, x), b.like(1, x)
+    left = b("mod", x, y)  # of the sign of y
+    low = b("subtract", cut, b("where", b("equal", left, b("rem", x, y)), zero, one))
+    if name == "floor":
+        return low
+    if name == "ceiling":
+        up = b("not-equal", left, zero)
+    else:
+        rest = b("subtract", b("abs", y), b("abs", left))
+        odd = b("equal", b("bit-and", low, one), one)
+        half = b("logical-and", b("equal", b("abs", left), rest), odd)
+        up = b("logical-or", b("greater", b("abs", left), rest), half)
+    up = b("logical-and", up, b("not-equal", y, zero))
+    return b("add", low, b("where", up, one, zero))
 
 
 for _name, _says in {
@@ -143,7 +161,7 @@ def expt(x: Value, y: Value) -> Value:
     """x to the y. F; I with a whole number y >= 0. Small whole powers are products. (expt x 2)"""
     if not is_tensor(x) and not is_tensor(y):
         return StepScalar(("expt", tree_of(x), tree_of(y)))
-    if is_tensor(x) and y.__class__ is int and abs(y) <= 8:
+    if is_tensor(x) and y.__class__ is int and (abs(y) <= 8 or (y > 0 and x.dtype in INTEGERS)):
         return _whole_power(x, y)
     if is_tensor(x) and y == 0.5:
         t = tracer("expt")
@@ -199,6 +217,7 @@ def hypot(x: Value, y: Value) -> Value:
     large, small = b("maximum", a, c), b("minimum", a, c)
     empty = b("equal", large, b.like(0.0, large))
     ratio = b("divide", small, b("where", empty, b.like(1.0, large), large))
+    ratio = b("where", b("is-inf", large), b.like(0.0, ratio), ratio)
     length = b("multiply", large, b("sqrt", b("add", b.like(1.0, ratio), b("square", ratio))))
     return t.tensor(length)
 

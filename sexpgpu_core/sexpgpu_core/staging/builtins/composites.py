@@ -14,7 +14,7 @@ from ..arguments import choice, flag
 from ..faults import describe
 from ..host import tracer
 from ..promote import integer, node_of, operands, optional_node, real
-from ..table import not_yet, tensor_builtin
+from ..table import tensor_builtin
 from ..tensor import Tensor
 from ..tracer import Tracer
 from .shape import reshaped
@@ -303,7 +303,3 @@ def glu(x: Value, gate: Value, *, activation: Value = None) -> Value:
     from ...evaluator.designators import function_of
 
     return pair("*", x, first_value(function_of(activation).call(gate)))
-
-
-for _name in ("ctc-loss", "fft"):
-    not_yet(_name, "it comes with a later version; write it with the operations that are there")

@@ -88,6 +88,18 @@ def outer(x: Value, y: Value) -> Tensor:
     return t.tensor(t.builder("outer", a, c))
 
 
+@tensor_builtin("kron", "(x y)")
+def kron(x: Value, y: Value) -> Tensor:
+    """Kronecker's product: every element of x times all of y; sizes multiply. N. (kron x y)"""
+    t, (a, c) = operands("kron", (x, y))
+    rank = max(len(a.shape), len(c.shape))
+    left, right = ((1,) * (rank - len(v.shape)) + v.shape for v in (a, c))
+    wide = reshaped(t, a, tuple(n for size in left for n in (size, 1)))
+    other = reshaped(t, c, tuple(n for size in right for n in (1, size)))
+    product = t.builder("multiply", wide, other)
+    return t.tensor(reshaped(t, product, tuple(m * n for m, n in zip(left, right))))
+
+
 @tensor_builtin("einsum", "(subscripts x &rest y)")
 def einsum(subscripts: Value, x: Value, *y: Value) -> Tensor:
     """Products summed by subscripts; `...` allowed. N. (einsum "bqhd,bkhd->bhqk" q k)"""

@@ -13,13 +13,13 @@ from ..arguments import flag, integers
 from ..faults import describe
 from ..host import tracer
 from ..promote import integer, node_of, operands
-from ..table import not_yet, tensor_builtin
+from ..table import tensor_builtin
 from ..tensor import Tensor
 
 Shape = tuple[int, ...]
 
 
-def _each(name: str, what: str, value: Value, spatial: int) -> Shape:
+def each(name: str, what: str, value: Value, spatial: int) -> Shape:
     """A number for each spatial axis; one number is all of them."""
     found = integers(name, what, value)
     if len(found) == 1:
@@ -47,7 +47,7 @@ def _padding(
     if value.__class__ is int:
         return ((value, value),) * len(kernel)
     if value.__class__ is Cons and value.car.__class__ is int:
-        return tuple((n, n) for n in _each(name, "padding", value, len(kernel)))
+        return tuple((n, n) for n in each(name, "padding", value, len(kernel)))
     return tuple(tuple(integers(name, "padding", p)) for p in proper(name, value))
 
 
@@ -75,8 +75,8 @@ def conv(
     """x (b n... i) with w (k... i/groups o) to (b m... o). F. (conv x w :padding :same)"""
     t, (node, kernel) = operands("conv", (x, w))
     spatial = _spatial("conv", node, kernel, x)
-    strides = _each("conv", "stride", stride, spatial)
-    dilations = _each("conv", "dilation", dilation, spatial)
+    strides = each("conv", "stride", stride, spatial)
+    dilations = each("conv", "dilation", dilation, spatial)
     pads = ((0, 0),) * spatial
     if padding is not None:
         pads = _padding("conv", padding, node.shape[1:-1], kernel.shape[:-2], strides, dilations)
@@ -112,13 +112,13 @@ def conv_transpose(
     (conv-transpose x w :stride 2)"""
     t, (node, kernel) = operands("conv-transpose", (x, w))
     spatial = _spatial("conv-transpose", node, kernel, x)
-    strides = _each("conv-transpose", "stride", stride, spatial)
-    dilations = _each("conv-transpose", "dilation", dilation, spatial)
+    strides = each("conv-transpose", "stride", stride, spatial)
+    dilations = each("conv-transpose", "dilation", dilation, spatial)
     pads = ((0, 0),) * spatial
     if padding is not None:
         grown = tuple(n * s for n, s in zip(node.shape[1:-1], strides))
         pads = _padding("conv-transpose", padding, grown, kernel.shape[:-2], strides, dilations)
-    extra = _each("conv-transpose", "output-padding", output_padding, spatial)
+    extra = each("conv-transpose", "output-padding", output_padding, spatial)
     return t.tensor(
         t.builder(
             "conv-transpose",
@@ -141,9 +141,9 @@ def _pool(
     spatial = len(node.shape) - 2
     if spatial < 1:
         raise problem("E-SHAPE-CONV", f"{name} of {describe(x)}: x is (b n... channels)")
-    sizes = _each(name, "size", size, spatial)
-    strides = sizes if stride is None else _each(name, "stride", stride, spatial)
-    dilations = _each(name, "dilation", dilation, spatial)
+    sizes = each(name, "size", size, spatial)
+    strides = sizes if stride is None else each(name, "stride", stride, spatial)
+    dilations = each(name, "dilation", dilation, spatial)
     pads = ((0, 0),) * spatial
     if padding is not None:
         pads = _padding(name, padding, node.shape[1:-1], sizes, strides, dilations)
@@ -172,12 +172,3 @@ def avg_pool(
     """The mean of each window. F, x (b n... c). (avg-pool x 2)"""
     more = {"count-padding": True} if flag(count_padding) else {}
     return _pool("avg-pool", x, size, stride, padding, 1, **more)
-
-
-for _name in (
-    "adaptive-avg-pool", "interpolate", "grid-sample", "crop", "unfold", "pixel-shuffle",
-    "pixel-unshuffle",
-):  # fmt: skip
-    not_yet(
-        _name, "it comes with a later version; conv, pools, slice, reshape and gather are there"
-    )

@@ -16,6 +16,9 @@ FLOAT_ROWS = {
     "log1p": "log(1 + x), exact near 0",
     "erf": "the error function",
     "erfc": "1 - erf(x), exact for large x",
+    "erfinv": "the inverse of erf on (-1, 1)",
+    "cbrt": "the cube root, of negative numbers too",
+    "lgamma": "the logarithm of |gamma(x)|",
     "sigmoid": "1 / (1 + exp(-x))",
     "sqrt": "the square root; NaN below 0",
     "exp": "e to the x",
@@ -58,6 +61,13 @@ for _name, _says in FLOAT_ROWS.items():
     _define_unary(_name, _says, "F")
 for _name, _says in NUMBER_ROWS.items():
     _define_unary(_name, _says, "N")
+
+
+@tensor_builtin("digamma", "(x)")
+def digamma(x: Value) -> Tensor:
+    """The slope of lgamma; NaN at its poles. F, shape of x; it has no gradient. (digamma x)"""
+    t = tracer("digamma")
+    return t.tensor(t.builder("digamma", node_of("digamma", x, t)))
 
 
 @tensor_builtin("signum", "(x)")

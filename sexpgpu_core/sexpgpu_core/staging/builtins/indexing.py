@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...diagnostics import problem
 from ...evaluator.values import NIL, Cons, MultipleValues, Value, keyword
 from ...ir.graph import Value as Node
-from ...ir.types import INTEGERS
+from ...ir.types import INTEGERS, Type
 from ..arguments import axis as axis_of
 from ..arguments import choice, flag
 from ..arguments import dtype as dtype_of
@@ -16,6 +16,7 @@ from ..table import tensor_builtin
 from ..tensor import Tensor, is_tensor
 from ..tracer import Tracer
 from .making import tensor
+from .moving import cut
 from .shape import reshaped
 
 ERROR = keyword("ERROR")
@@ -35,7 +36,7 @@ def index_node(name: str, value: Value, t: Tracer) -> Node:
     return node
 
 
-def _out(name: str, value: Value) -> str:
+def out_of(name: str, value: Value) -> str:
     return choice(name, "out", value, ("error", "drop"))
 
 
@@ -51,7 +52,7 @@ def gather(
     lead = integer("gather", "batch-axes", batch_axes)
     place = axis_of("gather", axis, len(node.shape)) if axis != 0 or lead == 0 else lead
     more = {"batch-axes": lead} if lead else {}
-    return t.tensor(t.builder("gather", node, at, axis=place, out=_out("gather", out), **more))
+    return t.tensor(t.builder("gather", node, at, axis=place, out=out_of("gather", out), **more))
 
 
 def _define_along(name: str, says: str, writes: bool) -> None:
@@ -59,7 +60,7 @@ def _define_along(name: str, says: str, writes: bool) -> None:
         t = tracer(name)
         node, at = node_of(name, x, t), index_node(name, index, t)
         place = axis_of(name, axis, len(node.shape))
-        return t.tensor(t.builder(name, node, at, axis=place, out=_out(name, out)))
+        return t.tensor(t.builder(name, node, at, axis=place, out=out_of(name, out)))
 
     def put(x: Value, index: Value, y: Value, *, axis: Value = -1, out: Value = ERROR) -> Tensor:
         t, (node, part) = operands(name, (x, y))
@@ -67,7 +68,7 @@ def _define_along(name: str, says: str, writes: bool) -> None:
         if part.shape != at.shape:
             part = t.builder("broadcast-to", part, shape=at.shape)
         place = axis_of(name, axis, len(node.shape))
-        return t.tensor(t.builder(name, node, at, part, axis=place, out=_out(name, out)))
+        return t.tensor(t.builder(name, node, at, part, axis=place, out=out_of(name, out)))
 
     call = put if writes else take
     more = "x index y" if writes else "x index"
@@ -87,7 +88,7 @@ def _define_scatter(name: str, says: str) -> None:
         shape = (*node.shape[:place], *at.shape, *node.shape[place + 1 :])
         if part.shape != shape:
             part = t.builder("broadcast-to", part, shape=shape)
-        return t.tensor(t.builder(name, node, at, part, axis=place, out=_out(name, out)))
+        return t.tensor(t.builder(name, node, at, part, axis=place, out=out_of(name, out)))
 
     call.__doc__ = f"{says}. Shape of x. ({name} x index y)"
     tensor_builtin(name, "(x index y &key (axis 0) (out :error))")(call)
@@ -95,6 +96,61 @@ def _define_scatter(name: str, says: str) -> None:
 
 _define_scatter("scatter-add", "y added to x at index, in ascending position")
 _define_scatter("scatter-set", "y written to x at index; at equal ones the last counts")
+_define_scatter("scatter-max", "The greatest of x and of y at index. N")
+_define_scatter("scatter-min", "The least of x and of y at index. N")
+
+
+@tensor_builtin("gather-nd", "(x index &key (out :error))")
+def gather_nd(x: Value, index: Value, *, out: Value = ERROR) -> Tensor:
+    """x at coordinates, the last axis of index: its shape without that axis, then the rest of x. A.
+
+    (gather-nd x '((0 1) (2 2)))"""
+    t = tracer("gather-nd")
+    node, at = node_of("gather-nd", x, t), index_node("gather-nd", index, t)
+    depth = at.shape[-1] if at.shape else 0
+    if not 1 <= depth <= len(node.shape):
+        raise problem(
+            "E-SHAPE-ARGUMENT",
+            f"gather-nd of {describe(x)}: coordinates of {depth} axes",
+            hint="the last axis of index has a coordinate for each of the first axes of x",
+        )
+    flat = _row_number(t, at, node.shape[:depth], out_of("gather-nd", out))
+    rows = reshaped(t, node, (Type("i64", node.shape[:depth]).size, *node.shape[depth:]))
+    return t.tensor(t.builder("gather", rows, flat, axis=0, out="drop"))
+
+
+def _row_number(t: Tracer, at: Node, sizes: tuple[int, ...], out: str) -> Node:
+    """The row-major place of coordinates; -1 where one is outside, or an error (R11)."""
+    b, lead = t.builder, at.shape[:-1]
+    flat = b.constant(0, "i64", lead)
+    inside = b.constant(True, "bool", lead)
+    for axis, size in enumerate(sizes):
+        part = cut(t, at, len(lead), axis, axis + 1)
+        place = b("cast", reshaped(t, part, lead), dtype="i64")
+        if out == "error":
+            place = b("index-guard", place, limit=size)
+        else:
+            low = b("less-equal", b.like(0, place), place)
+            here = b("logical-and", low, b("less", place, b.like(size, place)))
+            inside = b("logical-and", inside, here)
+        flat = b("add", b("multiply", flat, b.like(size, flat)), place)
+    return flat if out == "error" else b("where", inside, flat, b.like(-1, flat))
+
+
+@tensor_builtin("push-rows", "(queue x)")
+def push_rows(queue: Value, x: Value) -> Tensor:
+    """queue with the rows of x behind it and as many of its oldest gone. A, gradient 0.
+
+    (push-rows queue keys)"""
+    t, (old, new) = operands("push-rows", (queue, x))
+    if not old.shape or old.shape[1:] != new.shape[1:] or len(old.shape) != len(new.shape):
+        raise problem(
+            "E-SHAPE-ARGUMENT",
+            f"push-rows of {describe(queue)} and {describe(x)}: rows of one shape",
+        )
+    both = t.builder("concat", old, new, axis=0)
+    n = both.shape[0]
+    return t.tensor(t.builder("stop-gradient", cut(t, both, 0, n - old.shape[0], n)))
 
 
 @tensor_builtin("one-hot", "(i n &key (axis -1) dtype)")
@@ -164,44 +220,6 @@ def bucketize(x: Value, edges: Value, *, right: Value = NIL) -> Tensor:
         dtype = keyword(x.dtype.upper()) if is_tensor(x) else NIL
         edges = tensor(edges, dtype=dtype)
     return searchsorted(edges, x, right=right)
-
-
-@tensor_builtin("segment-sum", "(x segments n &key (out :error))")
-def segment_sum(x: Value, segments: Value, n: Value, *, out: Value = ERROR) -> Tensor:
-    """Sums of the rows of x with one segment number. N, (n . rest). (segment-sum x ids 10)"""
-    t = tracer("segment-sum")
-    node, at = node_of("segment-sum", x, t), index_node("segment-sum", segments, t)
-    count = integer("segment-sum", "n", n)
-    return t.tensor(t.builder("segment-sum", node, at, n=count, out=_out("segment-sum", out)))
-
-
-@tensor_builtin("segment-mean", "(x segments n &key (out :error))")
-def segment_mean(x: Value, segments: Value, n: Value, *, out: Value = ERROR) -> Tensor:
-    """Means of the rows of x with one segment number; an empty one is 0. F.
-
-    (segment-mean x ids 10)"""
-    t = tracer("segment-mean")
-    total = t.node(segment_sum(x, segments, n, out=out))
-    b, at = t.builder, index_node("segment-mean", segments, t)
-    ones = b.constant(1.0, total.dtype, at.shape)
-    counts = b("segment-sum", ones, at, n=total.shape[0], out=_out("segment-mean", out))
-    least = b("maximum", counts, b.like(1.0, counts))
-    column = reshaped(t, least, (total.shape[0],) + (1,) * (len(total.shape) - 1))
-    return t.tensor(b("divide", total, column))
-
-
-@tensor_builtin("bincount", "(x n &key weights (out :error))")
-def bincount(x: Value, n: Value, *, weights: Value = NIL, out: Value = ERROR) -> Tensor:
-    """How often each of 0 .. n-1 occurs, or its sum of weights. I, (n), i32. (bincount label 10)"""
-    t = tracer("bincount")
-    node = index_node("bincount", x, t)
-    b, flat = t.builder, (node.type.size,)
-    parts = b.constant(1, "i32", flat)
-    if weights is not NIL:
-        parts = reshaped(t, node_of("bincount", weights, t), flat)
-    at = reshaped(t, node, flat)
-    count = integer("bincount", "n", n)
-    return t.tensor(b("segment-sum", parts, at, n=count, out=_out("bincount", out)))
 
 
 @tensor_builtin("index-update", "(x y &rest index)")

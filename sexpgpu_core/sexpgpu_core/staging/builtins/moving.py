@@ -140,7 +140,7 @@ def _static_slice(
         last = n if end is NIL else integer("slice", "end", end)
         last += n if last < 0 else 0
     stride = integer("slice", "step", step)
-    if not (0 <= first < last <= n and stride >= 1):
+    if not (0 <= first <= last <= n and stride >= 1):
         raise problem(
             "E-SHAPE-SLICE",
             f"slice: {first} to {last} by {stride} of axis {at}, which has size {n}",
@@ -170,7 +170,8 @@ def slice_set(x: Value, y: Value, *, axis: Value = 0, start: Value = 0) -> Tenso
     at = [0] * rank
     for i, a in enumerate(places):
         bound = _pick("slice-set", 0 if start is NIL else start, i, len(places))
-        at[a] = integer("slice-set", "start", bound) % max(over.shape[a], 1)
+        first = integer("slice-set", "start", bound)
+        at[a] = first + over.shape[a] if first < 0 else first
     return t.tensor(t.builder("slice-set", over, part, starts=tuple(at)))
 
 

@@ -46,7 +46,7 @@ def draw(
     return b(operation, *operands, **attributes)
 
 
-def _place(
+def place_of(
     t: Tracer, name: str, shape: Value, like: Value, batch: Any
 ) -> tuple[tuple[int, ...], int | None, str | None]:
     """Shape, batch axis and dtype of a random tensor (R1)."""
@@ -117,7 +117,7 @@ def random_uniform(
     from .arithmetic import pair
 
     t = tracer("random-uniform")
-    place = _place(t, "random-uniform", shape, like, batch)
+    place = place_of(t, "random-uniform", shape, like, batch)
     drawn: Value = t.tensor(_uniform(t, "random-uniform", place, name, dtype))
     if (low, high) == (0, 1):
         return drawn
@@ -139,7 +139,7 @@ def random_normal(
     from .arithmetic import pair
 
     t = tracer("random-normal")
-    found_shape, axis, found = _place(t, "random-normal", shape, like, batch)
+    found_shape, axis, found = place_of(t, "random-normal", shape, like, batch)
     kind = dtype_of("random-normal", dtype, found or "f32")
     site = t.site("random-normal", name_text(name))
     drawn: Value = t.tensor(draw(t, "random-normal", site, found_shape, axis, dtype=kind))
@@ -162,7 +162,7 @@ def random_bernoulli(
 
     (random-bernoulli nil 0.5 :like x)"""
     t = tracer("random-bernoulli")
-    found_shape, axis, _ = _place(t, "random-bernoulli", shape, like, batch)
+    found_shape, axis, _ = place_of(t, "random-bernoulli", shape, like, batch)
     site, b = t.site("random-bernoulli", name_text(name)), t.builder
     drawn = draw(t, "random-uniform", site, found_shape, axis, dtype="f32")
     chance = t.node(p) if is_tensor(p) else b.constant(real("random-bernoulli", "p", p), "f32")
@@ -186,7 +186,7 @@ def random_int(
 
     (random-int '(8) 0 10 :batch 0)"""
     t = tracer("random-int")
-    place = _place(t, "random-int", shape, like, batch)
+    place = place_of(t, "random-int", shape, like, batch)
     first, last = integer("random-int", "low", low), integer("random-int", "high", high)
     if not 0 < last - first <= 1 << 24:
         raise problem("E-SHAPE-ARGUMENT", f"random-int: [{first}, {last}) is empty or above 2^24")

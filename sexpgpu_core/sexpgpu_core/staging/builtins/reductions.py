@@ -45,7 +45,7 @@ def mean_node(t: Tracer, node: Node, axes: tuple[int, ...], keep: bool) -> Node:
     return found
 
 
-def _floats(name: str, node: Node, x: Value) -> None:
+def want_floats(name: str, node: Node, x: Value) -> None:
     if node.dtype not in FLOATS:
         raise problem(
             "E-DTYPE-ARGUMENT",
@@ -75,7 +75,7 @@ def mean(x: Value, *, axis: Value = NIL, keep: Value = NIL) -> Tensor:
     node = node_of("mean", x, t)
     if node.dtype == "bool":
         node = t.builder("cast", node, dtype="f32")
-    _floats("mean", node, x)
+    want_floats("mean", node, x)
     return t.tensor(mean_node(t, node, axes_of("mean", axis, len(node.shape)), flag(keep)))
 
 
@@ -86,7 +86,7 @@ def weighted_mean(x: Value, weights: Value, *, axis: Value = NIL, keep: Value = 
     No gradient reaches the weights. (weighted-mean loss mask)"""
     t = tracer("weighted-mean")
     node = node_of("weighted-mean", x, t)
-    _floats("weighted-mean", node, x)
+    want_floats("weighted-mean", node, x)
     w = operands("weighted-mean", (x, _as_dtype(t, weights, node.dtype)))[1][1]
     b = t.builder
     w = b("stop-gradient", w)
@@ -167,7 +167,7 @@ def variance(x: Value, *, axis: Value = NIL, keep: Value = NIL, correction: Valu
     (variance x :axis 0)"""
     t = tracer("variance")
     node = node_of("variance", x, t)
-    _floats("variance", node, x)
+    want_floats("variance", node, x)
     axes = axes_of("variance", axis, len(node.shape))
     b, count = t.builder, count_of(node, axes)
     less = real("variance", "correction", correction)
@@ -193,12 +193,44 @@ def std(
     return t.tensor(t.builder("sqrt", t.node(spread)))
 
 
+@tensor_builtin("quantile", "(x q &key axis keep)")
+def quantile(x: Value, q: Value, *, axis: Value = NIL, keep: Value = NIL) -> Tensor:
+    """What a share q in [0, 1] of the elements is below, linear between two of them. F.
+
+    It has no gradient. (quantile x 0.9 :axis 0)"""
+    t = tracer("quantile")
+    node, share = node_of("quantile", x, t), real("quantile", "q", q)
+    want_floats("quantile", node, x)
+    if not 0 <= share <= 1:
+        raise problem("E-TYPE", f"q of quantile is in [0, 1], not {describe(q)}", wanted="[0, 1]")
+    axes = axes_of("quantile", axis, len(node.shape))
+    return t.tensor(_quantile(t, "quantile", node, share, axes, flag(keep)))
+
+
+@tensor_builtin("median", "(x &key axis keep)")
+def median(x: Value, *, axis: Value = NIL, keep: Value = NIL) -> Tensor:
+    """The middle element, or the mean of the two middle ones. F. It has no gradient. (median x)"""
+    t = tracer("median")
+    node = node_of("median", x, t)
+    want_floats("median", node, x)
+    axes = axes_of("median", axis, len(node.shape))
+    return t.tensor(_quantile(t, "median", node, 0.5, axes, flag(keep)))
+
+
+def _quantile(
+    t: Tracer, name: str, node: Node, share: float, axes: tuple[int, ...], keep: bool
+) -> Node:
+    if count_of(node, axes) == 0:
+        raise problem("E-SHAPE-ARGUMENT", f"{name} of no elements")
+    return t.builder("quantile", node, q=share, axes=axes, keep=keep)
+
+
 @tensor_builtin("logsumexp", "(x &key axis keep)")
 def logsumexp(x: Value, *, axis: Value = NIL, keep: Value = NIL) -> Tensor:
     """log of the sum of exponentials, without overflow. F. (logsumexp x :axis -1)"""
     t = tracer("logsumexp")
     node = node_of("logsumexp", x, t)
-    _floats("logsumexp", node, x)
+    want_floats("logsumexp", node, x)
     axes = axes_of("logsumexp", axis, len(node.shape))
     return t.tensor(t.builder("logsumexp", node, axes=axes, keep=flag(keep)))
 
@@ -219,7 +251,7 @@ def norm(
     """The norm of order 1, 2 or :inf; gradient 0 at 0. F. (norm x :axis -1)"""
     t = tracer("norm")
     node = node_of("norm", x, t)
-    _floats("norm", node, x)
+    want_floats("norm", node, x)
     axes, b = axes_of("norm", axis, len(node.shape)), t.builder
     if order == 2:
         return t.tensor(

@@ -12,7 +12,7 @@ from ...types import Type, numpy_dtype
 from . import Reference
 
 
-def _plain(function: Any) -> Reference:
+def plain(function: Any) -> Reference:
     return lambda x, a, t: function(*x)
 
 
@@ -21,7 +21,7 @@ def _sigmoid(x: Any) -> Any:
     return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
 
-def _by_element(function: Any) -> Any:
+def by_element(function: Any) -> Any:
     vectorized = np.vectorize(function, otypes=[np.float64])
     return lambda x: vectorized(x).astype(x.dtype) if x.size else x.copy()
 
@@ -52,6 +52,12 @@ def _popcount(x: Any) -> Any:
     return np.asarray(counts).astype(x.dtype)
 
 
+def _quotient(x: Any, y: Any) -> Any:
+    safe = np.where(y == 0, y.dtype.type(1), y)
+    found = x // safe + ((x % safe != 0) & ((x < 0) != (safe < 0)))
+    return np.where(y == 0, x.dtype.type(0), found.astype(x.dtype))
+
+
 def _fma(x: Any, y: Any, z: Any) -> Any:
     if x.dtype != np.float32:
         return x * y + z
@@ -76,70 +82,71 @@ def _whole(function: Any) -> Reference:
 
 
 TABLE: dict[str, Reference] = {
-    "add": _plain(np.add),
-    "subtract": _plain(np.subtract),
-    "multiply": _plain(np.multiply),
-    "divide": _plain(np.divide),
-    "negate": _plain(np.negative),
-    "maximum": _plain(np.maximum),
-    "minimum": _plain(np.minimum),
-    "abs": _plain(np.abs),
-    "sign": _plain(np.sign),
-    "square": _plain(np.square),
+    "add": plain(np.add),
+    "subtract": plain(np.subtract),
+    "multiply": plain(np.multiply),
+    "divide": plain(np.divide),
+    "negate": plain(np.negative),
+    "maximum": plain(np.maximum),
+    "minimum": plain(np.minimum),
+    "abs": plain(np.abs),
+    "sign": plain(np.sign),
+    "square": plain(np.square),
     "reciprocal": lambda x, a, t: 1 / x[0],
-    "sqrt": _plain(np.sqrt),
+    "sqrt": plain(np.sqrt),
     "rsqrt": lambda x, a, t: 1 / np.sqrt(x[0]),
-    "power": _plain(np.power),
+    "power": plain(np.power),
     "floor": _whole(np.floor),
     "ceiling": _whole(np.ceil),
     "round": _whole(np.rint),
     "truncate": _whole(np.trunc),
-    "mod": _plain(np.mod),
-    "rem": _plain(np.fmod),
+    "mod": plain(np.mod),
+    "rem": plain(np.fmod),
+    "quotient": plain(_quotient),
     "clip": lambda x, a, t: np.minimum(np.maximum(x[0], x[1]), x[2]),
-    "fma": _plain(_fma),
-    "atan2": _plain(np.arctan2),
+    "fma": plain(_fma),
+    "atan2": plain(np.arctan2),
     "cast": _cast,
     "bitcast": _bitcast,
-    "exp": _plain(np.exp),
-    "exp2": _plain(np.exp2),
-    "expm1": _plain(np.expm1),
-    "log": _plain(np.log),
-    "log2": _plain(np.log2),
-    "log1p": _plain(np.log1p),
-    "sin": _plain(np.sin),
-    "cos": _plain(np.cos),
-    "tan": _plain(np.tan),
-    "asin": _plain(np.arcsin),
-    "acos": _plain(np.arccos),
-    "atan": _plain(np.arctan),
-    "sinh": _plain(np.sinh),
-    "cosh": _plain(np.cosh),
-    "tanh": _plain(np.tanh),
-    "asinh": _plain(np.arcsinh),
-    "acosh": _plain(np.arccosh),
-    "atanh": _plain(np.arctanh),
-    "erf": _plain(_by_element(math.erf)),
-    "erfc": _plain(_by_element(math.erfc)),
-    "sigmoid": _plain(_sigmoid),
-    "equal": _plain(np.equal),
-    "not-equal": _plain(np.not_equal),
-    "less": _plain(np.less),
-    "less-equal": _plain(np.less_equal),
-    "greater": _plain(np.greater),
-    "greater-equal": _plain(np.greater_equal),
-    "logical-and": _plain(np.logical_and),
-    "logical-or": _plain(np.logical_or),
-    "logical-xor": _plain(np.logical_xor),
-    "logical-not": _plain(np.logical_not),
-    "is-nan": _plain(np.isnan),
-    "is-inf": _plain(np.isinf),
-    "is-finite": _plain(np.isfinite),
+    "exp": plain(np.exp),
+    "exp2": plain(np.exp2),
+    "expm1": plain(np.expm1),
+    "log": plain(np.log),
+    "log2": plain(np.log2),
+    "log1p": plain(np.log1p),
+    "sin": plain(np.sin),
+    "cos": plain(np.cos),
+    "tan": plain(np.tan),
+    "asin": plain(np.arcsin),
+    "acos": plain(np.arccos),
+    "atan": plain(np.arctan),
+    "sinh": plain(np.sinh),
+    "cosh": plain(np.cosh),
+    "tanh": plain(np.tanh),
+    "asinh": plain(np.arcsinh),
+    "acosh": plain(np.arccosh),
+    "atanh": plain(np.arctanh),
+    "erf": plain(by_element(math.erf)),
+    "erfc": plain(by_element(math.erfc)),
+    "sigmoid": plain(_sigmoid),
+    "equal": plain(np.equal),
+    "not-equal": plain(np.not_equal),
+    "less": plain(np.less),
+    "less-equal": plain(np.less_equal),
+    "greater": plain(np.greater),
+    "greater-equal": plain(np.greater_equal),
+    "logical-and": plain(np.logical_and),
+    "logical-or": plain(np.logical_or),
+    "logical-xor": plain(np.logical_xor),
+    "logical-not": plain(np.logical_not),
+    "is-nan": plain(np.isnan),
+    "is-inf": plain(np.isinf),
+    "is-finite": plain(np.isfinite),
     "where": lambda x, a, t: np.where(*x),
-    "bit-and": _plain(np.bitwise_and),
-    "bit-or": _plain(np.bitwise_or),
-    "bit-xor": _plain(np.bitwise_xor),
-    "bit-not": _plain(np.invert),
-    "shift": _plain(_shift),
-    "popcount": _plain(_popcount),
+    "bit-and": plain(np.bitwise_and),
+    "bit-or": plain(np.bitwise_or),
+    "bit-xor": plain(np.bitwise_xor),
+    "bit-not": plain(np.invert),
+    "shift": plain(_shift),
+    "popcount": plain(_popcount),
 }

@@ -76,6 +76,15 @@ def _scatter_set(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
     return out.reshape(t[0].shape)
 
 
+def _scatter_extremum(function: Any) -> Reference:
+    def reference(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+        out, places, values = _positions(x, a)
+        function.at(out, places, values)
+        return out.reshape(t[0].shape)
+
+    return reference
+
+
 def _along_grid(x: list[Any], a: Attributes) -> tuple[tuple[Any, ...], Any]:
     index, inside = _checked(x[1], x[0].shape[a["axis"]], a)
     grid = list(np.indices(index.shape, sparse=True))
@@ -142,6 +151,8 @@ TABLE: dict[str, Reference] = {
     "gather": _gather,
     "scatter-add": _scatter_add,
     "scatter-set": _scatter_set,
+    "scatter-max": _scatter_extremum(np.maximum),
+    "scatter-min": _scatter_extremum(np.minimum),
     "take-along": _take_along,
     "put-along": _along(_set),
     "add-along": _along(np.add.at),

@@ -40,6 +40,10 @@ def _running(function: Any, start: int | None = None) -> Reference:
     return reference
 
 
+def _quantile(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
+    return np.quantile(x[0], a["q"], axis=a["axes"], keepdims=bool(a.get("keep")))
+
+
 TABLE: dict[str, Reference] = {
     "reduce-sum": _along(np.sum, same_dtype=True),
     "reduce-product": _along(np.prod, same_dtype=True),
@@ -47,6 +51,7 @@ TABLE: dict[str, Reference] = {
     "reduce-min": _along(np.min),
     "reduce-any": _along(np.any),
     "reduce-all": _along(np.all),
+    "quantile": _quantile,
     "argmax": _index(np.argmax),
     "argmin": _index(np.argmin),
     "cumsum": _running(np.cumsum, 0),
