@@ -24,7 +24,7 @@ from sexpgpu_core.evaluator.values import (
     keyword,
     make_list,
 )
-from sexpgpu_core.ir import Graph, Value, interpret
+from sexpgpu_core.ir import Builder, Graph, Value, interpret
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.types import DTYPES, Type
 from sexpgpu_core.plan.make import layout_persistent
@@ -85,12 +85,8 @@ def trace(
     inputs: Mapping[str, Type], work: Callable[[Mapping[str, Tensor]], Sequence[Any]]
 ) -> Graph:
     """The graph of `work`, its results named "0", "1", ..."""
-    evaluator = Evaluator(modules={})
-    evaluator.host = Host(Collector({kind.kind: kind for kind in SOURCES}, {}))
-    t = Tracer(OPERATIONS, Context("E", {"mode": ":eval", "pass": "test"}), None)
 
-    def traced() -> Graph:
-        evaluator.host.tracer = t
+    def traced(t: Tracer) -> Graph:
         given = {
             n: t.tensor(t.builder.input(n, "batch", k.dtype, k.shape)) for n, k in inputs.items()
         }
@@ -98,8 +94,33 @@ def trace(
         t.builder.graph.results = {str(i): t.node(v) for i, v in enumerate(found)}
         return t.builder.graph
 
-    found: Graph = evaluator.call(Function("test", traced))
+    found: Graph = tracing(traced)
     return found
+
+
+def tracing(work: Callable[[Tracer], Any]) -> Any:
+    """What `work` gives while a trace goes on."""
+    evaluator = Evaluator(modules={})
+    evaluator.host = Host(Collector({kind.kind: kind for kind in SOURCES}, {}))
+    t = Tracer(OPERATIONS, Context("E", {"mode": ":eval", "pass": "test"}), None)
+
+    def traced() -> Any:
+        evaluator.host.tracer = t
+        return work(t)
+
+    return evaluator.call(Function("test", traced))
+
+
+def within(b: Builder, work: Callable[..., Any], *operands: Value) -> Value:
+    """What `work` makes of values of a graph that is being built."""
+
+    def traced(t: Tracer) -> Value:
+        t.builder = b
+        found: Value = t.node(work(*(t.tensor(v) for v in operands)))
+        return found
+
+    made: Value = tracing(traced)
+    return made
 
 
 def on_reference(graph: Graph, arrays: Mapping[str, Any]) -> dict[str, Any]:

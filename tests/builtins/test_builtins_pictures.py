@@ -97,6 +97,7 @@ def test_places_between_elements(mode: str, padding: str, aligned: bool) -> None
         return call("grid-sample", a, g, mode=mode, padding=padding, align_corners=aligned)
 
     both(sampled, X, np.concatenate([GRID, GRID * 3]).astype("f4"), tolerance=1e-5)
+    both(sampled, X[:, :1], np.concatenate([GRID, GRID * 3]).astype("f4"), tolerance=1e-5)
     slopes_agree(lambda a: sampled(a, _constant(GRID)), SMALL)
     if mode != "nearest":
         slopes_agree(lambda g: sampled(_constant(SMALL), g), GRID)

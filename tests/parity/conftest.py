@@ -20,7 +20,11 @@ def _there() -> bool:
 
 
 collect_ignore_glob = [] if _there() else ["test_*.py"]
-sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))  # the twin: gpt_torch
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [
+    str(ROOT / "bench"),
+    str(ROOT / "tests" / "builtins"),
+]  # the twin; calls of builtins
 
 _WORST: dict[str, float] = {}
 

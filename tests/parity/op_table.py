@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from op_builtins import BUILTINS
 from op_row import Row, Shape, row
 from op_structured import attentions, contractions, moves, windows
 from torch.nn import functional as F  # noqa: N812 - torch's own usage
@@ -210,4 +211,5 @@ ALL: list[Row] = [
     *attentions(),
     *windows(),
     *moves(),
+    *BUILTINS,
 ]

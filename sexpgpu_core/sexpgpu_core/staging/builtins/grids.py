@@ -59,7 +59,7 @@ class Line:
         low = 0.0 if self.aligned else -0.5
         span = self.size - 1.0 if self.aligned else float(self.size)
         if span <= 0:
-            return self.number(0.0, at)
+            return b.constant(0.0, at.dtype, at.shape)
         away = b("abs", b("subtract", at, self.number(low, at)))
         turns = b("floor", b("divide", away, self.number(span, at)))
         extra = b("subtract", away, b("multiply", turns, self.number(span, at)))
