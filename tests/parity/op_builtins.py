@@ -154,7 +154,7 @@ def alignments() -> list[Row]:
 
 PLACES = (((1, 3, 4, 2), (5, 2)), ((2, 6, 8, 3), (3, 4)), ((1, 1, 1, 1), (2, 3)),
           ((1, 5, 7, 2), (11, 7)), ((2, 9, 3, 2), (4, 1)))  # fmt: skip
-"""Sizes before and after. PyTorch 2.13 is wrong itself on a batch of 2 of one channel, antialiased."""
+"""Sizes before and after. PyTorch 2.13 is wrong on a batch of 2 with one channel, antialiased."""
 
 
 def pictures() -> list[Row]:

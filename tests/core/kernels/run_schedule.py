@@ -19,6 +19,8 @@ LIBRARY = frozenset(
         "matmul",
         "scatter-add",
         "scatter-set",
+        "scatter-max",
+        "scatter-min",
         "put-along",
         "add-along",
         "argmax",
@@ -30,6 +32,13 @@ LIBRARY = frozenset(
         "cummax",
         "cummin",
         "searchsorted",
+        "cholesky",
+        "solve-triangular",
+        "lu",
+        "qr",
+        "eigh",
+        "svd",
+        "ctc-alignment",
     ]
 )
 
