@@ -76,6 +76,7 @@ ELSEWHERE = frozenset(
         "group-updates",
         "groups",
         "he",
+        "initial",
         "instance",
         "lecun",
         "losses",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from ..ir.types import Type, numpy_dtype
+from ..staging.init_program import InitProgram
 from ..staging.initialize import initial_value
 from .stages import StageTrace
 
@@ -38,7 +39,7 @@ def initials(stages: Iterable[StageTrace], seed: int) -> Callable[[str], np.ndar
     def initial(name: str) -> np.ndarray:
         kind, _, path = name.partition(":")
         for stage in every:
-            found = _initial(stage, kind, path, seed)
+            found = _initial(stage, kind, path, seed, lambda p: initial(f"parameter:{p}"))
             if found is not None:
                 return found
         raise KeyError(name)
@@ -46,10 +47,16 @@ def initials(stages: Iterable[StageTrace], seed: int) -> Callable[[str], np.ndar
     return initial
 
 
-def _initial(stage: StageTrace, kind: str, path: str, seed: int) -> np.ndarray | None:
+def _initial(
+    stage: StageTrace, kind: str, path: str, seed: int, others: Callable[[str], np.ndarray]
+) -> np.ndarray | None:
     if kind in ("parameter", "ema"):
         parameter = stage.traced.parameters.get(path)
-        return parameter and initial_value(parameter.init, parameter.type, path, seed)
+        if parameter is None:
+            return None
+        if isinstance(parameter.init, InitProgram):
+            return parameter.init.value(parameter.type, others)
+        return initial_value(parameter.init, parameter.type, path, seed)
     if kind == "state":
         state = stage.traced.states.get(path)
         return state and initial_value(state.init, state.type, path, seed)

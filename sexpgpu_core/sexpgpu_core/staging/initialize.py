@@ -57,7 +57,7 @@ def initializer_of(value: Value, name: str, span: Any) -> Initializer:
     if is_tensor(value):
         raise problem(
             "E-UNSUPPORTED",
-            f":init of {name} is a tensor: the init program is not there yet",
+            f":init of the state {name} is a tensor, which only a parameter's may be",
             hint="a number or an initializer such as (normal 0.02)",
         ).locate(span)
     word = getattr(value, "name", "").lower()

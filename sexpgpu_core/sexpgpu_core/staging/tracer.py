@@ -24,7 +24,8 @@ from .traced import Parameter, State
 class Tracer:
     """Appends to one graph while a contract function is called.
 
-    `part`: prepare, objective, evaluate or optimizer. `rows`: size of the batch axis, None without.
+    `part`: prepare, objective, evaluate, optimizer or init. `rows`: size of the batch axis, None
+    without.
     """
 
     def __init__(self, operations: Operations, context: Context, rows: int | None) -> None:
@@ -109,11 +110,12 @@ class Tracer:
     # Parameters and states -----------------------------------------------------------------------
     def _claim(self, name: str, what: str) -> str:
         path = join(self.scope.path, name)
-        if self.part == "prepare":
+        if self.part in ("prepare", "init"):
+            where = "prepare" if self.part == "prepare" else "an :init"
             raise problem(
                 "E-STAGE-OUTSIDE",
-                f"the {what} {path} stands in prepare",
-                hint="parameters belong to models and objective: prepare has no gradient",
+                f"the {what} {path} stands in {where}",
+                hint=f"parameters belong to models and objective: {where} has no gradient",
                 path=path,
             )
         if name in self.scope.made and not self.scope.root:

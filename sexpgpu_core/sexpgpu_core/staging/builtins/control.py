@@ -45,7 +45,7 @@ def _macro_not_yet(name: str, instead: str) -> None:
 LATER = "it comes with a later version"
 for _name in (
     "scan", "associative-scan", "while-loop", "cond-select", "map-over", "grad", "value-and-grad",
-    "custom-gradient", "over-pass", "causal", "initial", "stage-stat", "token-id",
+    "custom-gradient", "over-pass", "causal", "stage-stat", "token-id",
     "loader-batch", "file-tensor",
 ):  # fmt: skip
     not_yet(_name, LATER)

@@ -31,6 +31,9 @@ def draw(
 ) -> Node:
     """A random node. In a pass the step is 0 and rows are counted by the examples' positions."""
     values = t.context.values
+    if t.part == "init":  # once, before any step and batch
+        more |= {"site": site, "domain": "init", "seed": int(values.get("seed", 0))}
+        return t.builder(operation, t.builder.constant(0, "i32"), shape=shape, **more)
     place = values.get("pass")
     domain = "train" if place is None else f"eval/{place}"
     b = t.builder

@@ -24,13 +24,15 @@ from ..arguments import dtype as dtype_of
 from ..arguments import name_text, sizes
 from ..faults import describe
 from ..host import host, tracer
-from ..initialize import default_initializer, initializer_of
+from ..init_program import init_of
+from ..initialize import default_initializer
 from ..scopes import join, path_text
 from ..syntax import (
     Declaration,
     Slot,
     is_literal_list,
     keyword_pairs,
+    lambda_of,
     literal,
     tails,
 )  # fmt: skip
@@ -232,7 +234,10 @@ def defparam(form: Cons, rest: Value) -> Value:
     symbol = d.name(parts[0], "the name of the parameter")
     shape = shape_slots(d, parts[1])
     options = keyword_pairs(d, parts[1].cdr, ("init", "dtype", "trainable"))
-    slots = {key: d.slot(tail, f":{key}") for key, tail in options.items()}
+    slots = {key: d.slot(tail, f":{key}") for key, tail in options.items() if key != "init"}
+    if "init" in options:
+        at = options["init"]
+        slots["init"] = d.made_slot(lambda_of(at.car), element_span(at), ":init")
     d.finish = lambda: _make_parameter(symbol.name.lower(), shape, slots)
     return bound_over(symbol, d.expansion(), rest)
 
@@ -247,10 +252,7 @@ def _make_parameter(name: str, shape: Any, slots: dict[str, Slot]) -> Value:
     t = tracer("defparam")
     found = shape_value(shape)
     kind = dtype_of("defparam", slots["dtype"].value if "dtype" in slots else NIL, "f32")
-    given = slots.get("init")
-    if given is None:
-        init = default_initializer(found)
-    else:
-        init = initializer_of(given.value, name, given.span)
+    given, type = slots.get("init"), Type(kind, found)
+    init = default_initializer(found) if given is None else init_of(t, given, name, type)
     trainable = slots["trainable"].flag() if "trainable" in slots else True
-    return t.parameter(name, Type(kind, found), init, trainable)
+    return t.parameter(name, type, init, trainable)
