@@ -43,7 +43,10 @@ def _answer(argv: list[str]) -> int:
 
     from .program import Program
 
-    settings = config.settings(config=flag(argv, "--config"), runs=flag(argv, "--runs"))
+    chosen = flag(argv, "--config")
+    settings = config.settings(config=chosen, runs=flag(argv, "--runs"))
+    if chosen is not None:  # what runs below reads the same file
+        os.environ["SEXPGPU_CONFIG"] = str(settings.file)
     registry = plugins.installed(settings)
     add_codes(registry.codes())
     session = Invocation("", settings, registry)

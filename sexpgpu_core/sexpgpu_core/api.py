@@ -58,8 +58,13 @@ def load(
     steps: int | None = None,
     seed: int | None = None,
     registry: Registry | None = None,
+    limits: Mapping[str, int] | None = None,
 ) -> Loaded:
-    """Read and evaluate a run file; nothing is traced yet."""
+    """Read and evaluate a run file; nothing is traced yet.
+
+    `limits`: what [limits] of sexpgpu.toml may hold, and does if they are not given.
+    """
+    from .evaluator.machine import Limits
     from .staging.declare import declare
 
     rows = registry if registry is not None else plugins()
@@ -77,6 +82,7 @@ def load(
         seed=seed,
         sources=_Sources(rows),
         base=str(base),
+        limits=Limits(**(settings().limits if limits is None else limits)),
     )
     loaders = {
         name: Loader(declared, base, experiment.run.seed, _source_rows(rows))

@@ -22,6 +22,7 @@ KEYS: dict[str, dict[str, type]] = {
     "check": {"allow": list, "deny": list},
     "plugins": {"prefer": dict, "disable": list},
     "run": {"device": str, "threads": int, "sinks": list},
+    "limits": dict.fromkeys(("steps", "depth", "cells", "bits", "nodes"), int),
 }
 """Every key of sexpgpu.toml: table, key, type."""
 
@@ -56,6 +57,7 @@ class Settings(NamedTuple):
     prefer: Mapping[str, str] = {}
     disable: frozenset[str] = frozenset()
     plugins: frozenset[str] | None = None
+    limits: Mapping[str, int] = {}
 
 
 def settings(
@@ -88,6 +90,7 @@ def settings(
         prefer=flatten(plugins.get("prefer", {})),
         disable=frozenset(plugins.get("disable", ())),
         plugins=None if chosen is None else frozenset(chosen.replace("off", "").split(",")) - {""},
+        limits=table.get("limits", {}),
     )
 
 
@@ -120,11 +123,20 @@ def read(file: Path) -> dict[str, Any]:
             raise problem("E-USAGE-CONFIG", f"{name} must be a table: [{name}]", file=str(file))
         for key, value in keys.items():
             _known(file, key, KEYS[name], f"[{name}] ")
-            if not isinstance(value, KEYS[name][key]):
-                wanted = KEYS[name][key].__name__
-                message = f"[{name}] {key} must be of type {wanted}, not {value!r}"
-                raise problem("E-USAGE-CONFIG", message, file=str(file))
+            _fits(file, name, key, value)
     return table
+
+
+def _fits(file: Path, name: str, key: str, value: Any) -> None:
+    """E-USAGE-CONFIG for a value of another type, or a limit below 1."""
+    wanted = KEYS[name][key].__name__
+    if not isinstance(value, KEYS[name][key]) or (wanted == "int" and isinstance(value, bool)):
+        message = f"[{name}] {key} must be of type {wanted}, not {value!r}"
+    elif name == "limits" and value < 1:
+        message = f"[limits] {key} must be at least 1, not {value}"
+    else:
+        return
+    raise problem("E-USAGE-CONFIG", message, file=str(file))
 
 
 def _known(file: Path, name: str, known: Mapping[str, Any], where: str = "") -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sexpgpu_core import api
 from sexpgpu_core.config import FILE, settings
 from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.spans import Source
 
 
 def write(folder: Path, text: str) -> Path:
@@ -84,3 +87,28 @@ def test_the_cache_is_where_the_user_wants_it(tmp_path: Path) -> None:
     assert settings(tmp_path, environment={"SEXPGPU_CACHE": "/c"}).cache == Path("/c")
     write(tmp_path, '[paths]\ncache = "kept"\n')
     assert settings(tmp_path, environment={}).cache == tmp_path / "kept"
+
+
+def test_limits_of_evaluation_are_set_in_the_file(tmp_path: Path, monkeypatch: Any) -> None:
+    write(tmp_path, "[limits]\nsteps = 5000\ndepth = 50\n")
+    assert settings(tmp_path, environment={}).limits == {"steps": 5000, "depth": 50}
+    monkeypatch.chdir(tmp_path)
+    found = api.check(Source("f.lisp", "(loop)")).diagnostics[0]
+    assert (found.code, found.facts["limit"]) == ("E-LIMIT-STEPS", 5000)
+    found = api.check(Source("f.lisp", "(defun f (x) (1+ (f x))) (f 1)")).diagnostics[0]
+    assert (found.code, found.facts["limit"]) == ("E-LIMIT-DEPTH", 50)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[limits]\nstep = 5\n", "[limits] step is not a key"),
+        ("[limits]\nsteps = 0\n", "[limits] steps must be at least 1, not 0"),
+        ("[limits]\nsteps = 1.5\n", "[limits] steps must be of type int, not 1.5"),
+        ("[limits]\nsteps = true\n", "[limits] steps must be of type int, not True"),
+    ],
+)
+def test_a_limit_that_is_none_is_a_diagnostic(tmp_path: Path, text: str, says: str) -> None:
+    with pytest.raises(Problem) as raised:
+        settings(write(tmp_path, text), environment={})
+    assert says in str(raised.value)

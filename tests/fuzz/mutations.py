@@ -1,6 +1,8 @@
 """Files with mistakes made at random: each ends in a diagnostic or a value, none in a traceback.
 
 python -P tests/fuzz/mutations.py [--count N] [--seed S] [--cases FILE]
+
+The cases are those of ../shared, where it is.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from sexpgpu_core.spans import Source
 from sexpgpu_core.staging import declare
 
 ROOT = Path(__file__).parents[2]
+CASES = ROOT.parent / "shared" / "lisp" / "ansi-cases.jsonl"
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#\||;[^\n]*|[^\s()"\']+|[()\']|\s+')
 BYTES = "()'`,@#|\\\";:.+-0123456789eE/ \n\tabcnx&*é\0[]{}"
 STRAYS = (
@@ -156,7 +159,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--cases", type=Path)
+    parser.add_argument("--cases", type=Path, default=CASES)
     options = parser.parse_args()
     failures = 0
     for found in broken(options.count, options.seed, options.cases):

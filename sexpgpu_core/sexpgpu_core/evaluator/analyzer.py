@@ -6,6 +6,7 @@ all.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, problem
@@ -13,12 +14,13 @@ from ..reader import MadeSpan, element_span, made_span, place, span_of
 from ..spans import Span
 from . import raising
 from .binders import analyze_parameters
+from .call_costs import COSTS
 from .calls import Call, CallValue
-from .closures import LambdaNode
+from .closures import CALL_STEPS, LambdaNode
 from .control_nodes import Again, BlockNode
-from .declarations import Body, Declarations, items_of, parse_body
+from .declarations import Body, Declarations, parse_body
 from .definitions import BODY_MACROS, core_symbol
-from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, endless
+from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, copied, endless, spliced
 from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
@@ -52,6 +54,7 @@ class Analyzer(Expander):
         super().__init__(machine)
         self.errors: list[Diagnostic] = []
         self.depth = 0  # of the form being analyzed
+        self.weight = 0  # steps of one run of the forms analyzed so far
         self.loading = False  # a file, whose forms are compiled and loaded at once
         self.watching: list[list[Variable]] = []
         self.calls: list[tuple[Cell, int, Cons]] = []  # of user functions, checked after loading
@@ -75,11 +78,11 @@ class Analyzer(Expander):
             scope.function.reach(found)
             return LocalRef(found, scope.function)
         if found.__class__ is SymbolMacro:
-            return self.node(self._placed(found.expansion, at), scope, tail, at)
+            return self._expansion(found.expansion, scope, tail, at)
         if name.constant:
             return Constant(name.value)
         if found is None and name in self.m.symbol_macros:
-            return self.node(self._placed(self.m.symbol_macros[name], at), scope, tail, at)
+            return self._expansion(self.m.symbol_macros[name], scope, tail, at)
         if name.home == "" and name.name in TYPED_FORMS and not name.special:
             raise unbound_variable(self.m, name)
         reference = GlobalRef(name, at)
@@ -87,19 +90,32 @@ class Analyzer(Expander):
             self.references.append(reference)
         return reference
 
-    def _placed(self, form: Value, at: Value) -> Value:
-        return place(_copy(form), element_span(at)) if form.__class__ is Cons else form
+    def _expansion(self, form: Value, scope: Scope, tail: Tail | None, at: Value) -> Node:
+        """A symbol macro's expansion, placed where its name stands."""
+        self._enter()
+        if form.__class__ is Cons:
+            form = place(copied(form), element_span(at))
+        node = self.node(form, scope, tail, at)
+        self.depth -= 1
+        return node
 
     def _compound(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
-        self.depth += 1
-        if self.depth > self.m.limits.depth:
-            self.depth = 0
-            raise problem(
-                "E-LIMIT-DEPTH", "forms are nested too deep, or a macro expands into itself"
-            )
+        self._enter()
+        self.weight += 1
         node = self._analyzed(form, scope, tail)
         self.depth -= 1
         return node
+
+    def _enter(self) -> None:
+        """One form deeper: E-LIMIT-DEPTH beyond a quarter of the depth that calls may have."""
+        self.depth += 1
+        if self.depth > self.m.limits.depth // 4:
+            self.depth = 0
+            raise problem(
+                "E-LIMIT-DEPTH",
+                f"forms are nested over {self.m.limits.depth // 4:,} deep, "
+                "or a macro expands into itself",
+            )
 
     def _analyzed(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         try:
@@ -177,6 +193,7 @@ class Analyzer(Expander):
         arguments = self.arguments(form, scope)
         if name.home == "":
             assert function is not None
+            self.weight += COSTS.get(name.name, 0)
             if not function.least <= len(arguments) <= _most(function):
                 raise call_mistake(function, len(arguments))
             if name.name in IDENTITY:
@@ -245,7 +262,7 @@ class Analyzer(Expander):
             except Problem as error:
                 self.failed(error, form)
                 expansion = NIL
-            forms = _spliced(expansion, forms)
+            forms = spliced(expansion, forms)
             if forms.__class__ is not Cons:
                 return forms
         raise endless(forms.car)
@@ -299,6 +316,7 @@ class Analyzer(Expander):
         """`local`: names that call what parameters hold, as local functions."""
         function = FunctionScope(scope.function, name)
         inner = scope.inside(function)
+        before = self.weight
         self.watching.append([])
         binder, inner = analyze_parameters(self, form, inner, body.declared, True)
         if local is not None:
@@ -313,7 +331,14 @@ class Analyzer(Expander):
         own = (callee, node) if callee is not None and form.plain and not binder.specials else None
         node.body = self.in_block(block, body, inner, Tail((), own))
         self.check_used(self.watching.pop())
+        node.weight = CALL_STEPS + self.weight - before
+        self.weight = before  # to make a function is not to run it
         return node
+
+    def dearest(self, weights: list[int]) -> None:
+        """One of some branches is run: `weights` are those before the first and after each."""
+        costs = [after - before for before, after in pairwise(weights)]
+        self.weight = weights[0] + max(costs, default=0)
 
     def in_block(self, name: Symbol | None, body: Body, scope: Scope, tail: Tail | None) -> Node:
         """A body inside the block of its function's name, if it has one."""
@@ -378,20 +403,3 @@ class Analyzer(Expander):
 
 def _most(function: Function) -> float:
     return function.most if function.most is not None else float("inf")
-
-
-def _copy(form: Value) -> Value:
-    """A copy of a form without spans, so that it can be placed anew."""
-    if form.__class__ is not Cons:
-        return form
-    return Cons(_copy(form.car), _copy(form.cdr))
-
-
-def _spliced(expansion: Value, forms: Cons) -> Value:
-    """Forms with the first replaced by its expansion, whose progn is opened."""
-    if expansion.__class__ is Cons and expansion.car is PROGN:
-        rest: Value = forms.cdr
-        for form in reversed(items_of(expansion.cdr, expansion)):
-            rest = Cons(form, rest, forms.span)
-        return rest if rest is not NIL else Cons(NIL, NIL, forms.span)
-    return Cons(expansion, forms.cdr, forms.span)

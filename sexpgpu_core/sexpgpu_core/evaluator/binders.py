@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .analyzer import Analyzer
     from .declarations import Declarations
 
+LONG_REST = 16
+"""Arguments from which the list of a &rest is paid for."""
+
 ALLOW = keyword("ALLOW-OTHER-KEYS")
 Bind = Callable[[list[Any], Sequence[Value], Sequence[Value], Value], None]
 """(frame, positional values, values after them, the same as a Lisp list or None)."""
@@ -64,6 +67,8 @@ class Binder:
             for index, take in enumerate(optional, first):
                 take(f, items, index)
             if rest is not None:
+                if len(extra) > LONG_REST:
+                    m.fuel -= len(extra)
                 rest(f, make_list(extra) if tail is None else tail)
             if keys is not None:
                 keys(f, extra)

@@ -131,6 +131,7 @@ def _unless(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
 @special_form("cond", "(cond (test form...) ...)")
 def _cond(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     rows: list[tuple[Node, Node | None, Cons]] = []
+    dearest = 0
     for clause in items_of(form.cdr, form):
         if clause.__class__ is not Cons:
             raise shape("cond", "(cond (test form...) ...)", f"{brief(clause)} is no clause")
@@ -138,8 +139,12 @@ def _cond(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         if clause.car.__class__ is Symbol and clause.car.name in ("ELSE", "OTHERWISE"):
             raise shape("cond", "(t form...)", f"the last test is t, not {clause.car!r}")
         test = an.node(clause.car, scope, None, clause)
+        before = an.weight
         rows.append((test, an.forms(clause.cdr, scope, tail) if clause.cdr is not NIL else None,
                      clause))  # fmt: skip
+        dearest = max(dearest, an.weight - before)
+        an.weight = before
+    an.weight += dearest
     node: Node = Constant(NIL)
     for test, body, clause in reversed(rows):
         if body is None:
@@ -204,11 +209,13 @@ def _case(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     bodies: list[Node] = []
     default: Node | None = None if exact else Constant(NIL)
     rest = form.cdr.cdr
+    weights = [an.weight]
     while rest is not NIL:
         clause = rest.car
         if clause.__class__ is not Cons:
             raise shape(name, f"({name} key (keys form...) ...)", f"{brief(clause)} is no clause")
         body = an.forms(clause.cdr, scope, tail)
+        weights.append(an.weight)
         if not exact and _is_default(clause.car):
             if rest.cdr is not NIL:
                 raise shape(name, f"({name} key (keys form...) ... (t form...))",
@@ -219,6 +226,7 @@ def _case(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
             keys.append(_keys(clause.car, clause))
             bodies.append(body)
         rest = rest.cdr
+    an.dearest(weights)
     return Case(name, key, keys, bodies, default, form)
 
 

@@ -15,6 +15,10 @@ from .nodes import Code, Node
 from .scope import FunctionScope, Variable
 from .values import Function, Value
 
+CALL_STEPS = 2
+"""What a call costs besides its forms."""
+
+TOO_DEEP_STEPS = 6_000
 Entry = Callable[[tuple[Any, ...], Function], Callable[..., Value]]
 
 
@@ -22,7 +26,7 @@ class LambdaNode(Node):
     """A lambda expression. `again`: some tail call runs the body anew."""
 
     __slots__ = (
-        "again", "binder", "body", "doc", "name", "outer", "scope", "span", "text",
+        "again", "binder", "body", "doc", "name", "outer", "scope", "span", "text", "weight",
     )  # fmt: skip
     single = True
 
@@ -36,6 +40,7 @@ class LambdaNode(Node):
         self.doc = ""
         self.span: Any = None
         self.again = False
+        self.weight = CALL_STEPS  # steps of one call
 
     def compile(self, m: Machine) -> Code:
         entry = self._entry(m)
@@ -60,12 +65,12 @@ class LambdaNode(Node):
         if not binder.form.plain or binder.specials:
             skip = 0 if binder.specials else count
             bind = binder.compile(m, self.name, skip)
-            return _general(m, binder, bind, boxes if skip else [], body)
+            return _general(m, binder, bind, boxes if skip else [], body, self.weight)
         if self.again:
             body = _loop(m, self, body, boxes)
         elif boxes:
             body = _boxing(boxes, body)
-        return _plain(m, count, body)
+        return _plain(m, count, body, self.weight)
 
 
 def _boxing(boxes: list[int], body: Code) -> Code:
@@ -78,7 +83,7 @@ def _boxing(boxes: list[int], body: Code) -> Code:
 
 
 def _loop(m: Machine, node: LambdaNode, body: Code, boxes: list[int]) -> Code:
-    count, name = len(node.binder.required), node.name
+    count, name, weight, span = len(node.binder.required), node.name, node.weight, node.span
     inner = _boxing(boxes, body) if boxes else body
 
     def run(f: list[Any]) -> Value:
@@ -87,22 +92,22 @@ def _loop(m: Machine, node: LambdaNode, body: Code, boxes: list[int]) -> Code:
             value = inner(f)
             if value.__class__ is not Jump or value.target is not node:
                 return value
-            m.fuel -= 1
+            m.fuel -= weight
             if m.fuel < 0:
-                m.add_fuel(name)
+                m.add_fuel(name, span)
             f = [*value.value, *tail]
 
     return run
 
 
-def _plain(m: Machine, count: int, body: Code) -> Entry:
+def _plain(m: Machine, count: int, body: Code, weight: int) -> Entry:
     def entry(tail: tuple[Any, ...], function: Function) -> Callable[..., Value]:
         def call(*arguments: Value) -> Value:
             if len(arguments) != count:
                 raise wrong_count(function, len(arguments))
-            fuel = m.fuel = m.fuel - 1
+            fuel = m.fuel = m.fuel - weight
             if fuel < 0:
-                m.add_fuel(function.name)
+                m.add_fuel(function.name, function.span)
             depth = m.depth = m.depth + 1
             if depth > m.depth_limit:
                 raise too_deep(m)
@@ -115,7 +120,9 @@ def _plain(m: Machine, count: int, body: Code) -> Entry:
     return entry
 
 
-def _general(m: Machine, binder: Binder, bind: Any, boxes: list[int], body: Code) -> Entry:
+def _general(
+    m: Machine, binder: Binder, bind: Any, boxes: list[int], body: Code, weight: int
+) -> Entry:
     form = binder.form
     count, most = form.least, form.most
     positional = count + len(form.optional)
@@ -127,9 +134,9 @@ def _general(m: Machine, binder: Binder, bind: Any, boxes: list[int], body: Code
             size = len(arguments)
             if size < count or (most is not None and size > most):
                 raise wrong_count(function, size)
-            fuel = m.fuel = m.fuel - 1
+            fuel = m.fuel = m.fuel - weight
             if fuel < 0:
-                m.add_fuel(function.name)
+                m.add_fuel(function.name, function.span)
             depth = m.depth = m.depth + 1
             if depth > m.depth_limit:
                 raise too_deep(m)
@@ -190,6 +197,7 @@ def too_deep(m: Machine) -> Problem:
     import sys
 
     m.depth_limit = m.limits.depth + 200  # room for cleanups
+    m.fuel -= TOO_DEEP_STEPS  # or each cleanup could recurse anew
     names: list[str] = []
     frame = sys._getframe(1)
     while frame is not None and len(names) < 40:

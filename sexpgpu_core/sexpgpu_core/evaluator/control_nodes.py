@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..reader import span_of
 from . import raising
 from .exits import Exit, Jump, Tag
 from .machine import Machine
@@ -103,23 +104,27 @@ class HeavyReturn(Node):
 class TagbodyNode(Node):
     """`(tagbody ...)`: statements in order, from tag to tag."""
 
-    __slots__ = ("scope", "statements", "tags")
+    __slots__ = ("form", "scope", "statements", "tags", "weight")
 
-    def __init__(self, tags: Tags, statements: list[Node], scope: FunctionScope) -> None:
+    def __init__(
+        self, tags: Tags, statements: list[Node], scope: FunctionScope, weight: int, form: Value
+    ) -> None:
         self.tags = tags
+        self.weight = weight  # steps of one turn
+        self.form = form
         self.statements = statements
         self.scope = scope
 
     def compile(self, m: Machine) -> Code:
         codes = [node.compile(m) for node in self.statements]
-        run = _statements(m, self.tags, codes)
+        run = _statements(m, self, codes)
         if self.tags.heavy:
-            return _heavy_tagbody(m, self.tags, self.scope.slot(self.tags.tag), run)
+            return _heavy_tagbody(m, self, self.scope.slot(self.tags.tag), run)
         return lambda f: run(f, 0)
 
 
-def _statements(m: Machine, tags: Tags, codes: list[Code]) -> Any:
-    size = len(codes)
+def _statements(m: Machine, node: TagbodyNode, codes: list[Code]) -> Any:
+    size, tags, weight = len(codes), node.tags, node.weight
 
     def run(f: list[Any], at: int) -> Value:
         while at < size:
@@ -129,16 +134,16 @@ def _statements(m: Machine, tags: Tags, codes: list[Code]) -> Any:
                 if value.target is not tags:
                     return value
                 if value.value < at:
-                    m.fuel -= 1
+                    m.fuel -= weight
                     if m.fuel < 0:
-                        m.add_fuel("a loop")
+                        m.add_fuel("a loop", span_of(node.form))
                 at = value.value
         return NIL
 
     return run
 
 
-def _heavy_tagbody(m: Machine, tags: Tags, slot: int, body: Any) -> Code:
+def _heavy_tagbody(m: Machine, node: TagbodyNode, slot: int, body: Any) -> Code:
     def run(f: list[Any]) -> Value:
         tag = f[slot] = Tag(NIL)
         depth, at = m.depth, 0
@@ -151,7 +156,7 @@ def _heavy_tagbody(m: Machine, tags: Tags, slot: int, body: Any) -> Code:
                         raise
                     m.depth = depth
                     at = leaving.value
-                    m.spend(1, "a loop")
+                    m.spend(node.weight, "a loop", span_of(node.form))
         finally:
             tag.live = False
 
@@ -280,13 +285,19 @@ class UnwindProtect(Node):
 
         def run(f: list[Any]) -> Value:
             depth = m.depth
+            left: BaseException | None = None
             try:
                 value = code(f)
-            except BaseException:
-                m.depth = depth
+            except BaseException as error:
+                left = error
+            if left is None:
                 cleanup(f)
-                raise
-            cleanup(f)
-            return value
+                return value
+            m.depth = depth
+            try:  # outside of the except: errors of many cleanups would be chained to each other
+                cleanup(f)
+                raise left
+            finally:
+                left = None
 
         return run

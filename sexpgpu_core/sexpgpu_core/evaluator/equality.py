@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .numeric import compare, fraction, is_number
-from .spending import WALK_LIMIT, endless
+from .spending import FIRST_LOOK, look, spend
 from .values import Array, Character, Cons, Ratio, String, Symbol, Value, Vector
 
 STRUCTURES: dict[type, Callable[[Any], list[Value]]] = {}
@@ -38,7 +38,7 @@ def active(vector: Vector) -> list[Any]:
 def equal(a: Value, b: Value) -> bool:
     """eql atoms, and strings, bit vectors and lists of equal parts."""
     stack = [(a, b)]
-    count = 0
+    count, asks = 0, FIRST_LOOK
     while stack:
         a, b = stack.pop()
         while a.__class__ is Cons and b.__class__ is Cons and a is not b:
@@ -49,10 +49,11 @@ def equal(a: Value, b: Value) -> bool:
                     return False
             a, b = a.cdr, b.cdr
             count += 1
-            if count > WALK_LIMIT:
-                raise endless("equal")
+            if count > asks:
+                asks = look("equal", count)
         if not _equal_atoms(a, b):
             return False
+    spend("equal", count)
     return True
 
 
@@ -67,18 +68,19 @@ def _equal_atoms(a: Value, b: Value) -> bool:
 def equalp(a: Value, b: Value) -> bool:
     """Equal in value: case, kinds of number and of vector aside; looks into arrays, structures."""
     stack = [(a, b)]
-    count = 0
+    count, asks = 0, FIRST_LOOK
     while stack:
         a, b = stack.pop()
         count += 1
-        if count > WALK_LIMIT:
-            raise endless("equalp")
+        if count > asks:
+            asks = look("equalp", count, 10)
         if a is b:
             continue
         parts = _pairs(a, b)
         if parts is None:
             return False
         stack += parts
+    spend("equalp", count)
     return True
 
 
@@ -182,12 +184,13 @@ def _flat(
     """Tokens of a tree from left to right: a cons is CONS car cdr, a compound its size, parts."""
     stack = [x]
     tokens: list[Any] = []
+    asks = FIRST_LOOK
     while stack:
         x = stack.pop()
+        if len(tokens) > asks:
+            asks = look("a hash table", len(tokens))
         if x.__class__ is Cons:
             tokens.append(Cons)
-            if len(tokens) > WALK_LIMIT:
-                raise endless("a hash table")
             stack += [x.cdr, x.car]
             continue
         inner = parts(x)
@@ -196,4 +199,5 @@ def _flat(
         else:
             tokens.append((Array, len(inner)))
             stack += reversed(inner)
+    spend("a hash table", len(tokens))
     return tokens[0] if len(tokens) == 1 else tuple(tokens)

@@ -7,14 +7,13 @@ from typing import Any
 from ..diagnostics import problem
 from .definitions import builtin
 from .designators import function_of
-from .expansion import SPECIAL_FORMS
+from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, endless
 from .faults import wrong_type
 from .function_forms import is_setf_name
 from .machine import current
 from .macro_functions import MacroFunction
 from .mistakes import no_function_named, unbound_variable
 from .scope import LocalMacro, Scope, SymbolMacro, global_scope
-from .spending import endless
 from .unsupported import MACROS, is_operator
 from .values import (
     NIL,
@@ -65,7 +64,11 @@ def _refuse_endless(form: Value) -> None:
             continue
         count += 1
         if count > MOST_CODE:
-            raise endless("eval")
+            raise problem(
+                "E-LIMIT-CELLS",
+                f"the code has over {MOST_CODE:,} conses: it is circular or too large",
+                limit=MOST_CODE,
+            )
         todo += (value.cdr, value.car)
 
 
@@ -101,12 +104,11 @@ def macroexpand_1(form: Any, environment: Any = NIL) -> Value:
 @builtin("macroexpand", "(form &optional environment)")
 def macroexpand(form: Any, environment: Any = NIL) -> Value:
     """The form expanded until it is no macro call, and whether it was one."""
-    expanded = False
-    while True:
+    for count in range(MOST_EXPANSIONS):
         form, found = expand_once(form, environment)
         if not found:
-            return MultipleValues((form, T if expanded else NIL))
-        expanded = True
+            return MultipleValues((form, T if count else NIL))
+    raise endless(form)
 
 
 @builtin("macro-function", "(symbol &optional environment)")

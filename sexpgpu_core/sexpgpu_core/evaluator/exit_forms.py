@@ -83,9 +83,10 @@ def _tagbody(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         rest = rest.cdr
     inner = scope.with_tags(tags)
     exits = (*tail.exits, tags) if tail is not None else (tags,)
+    before = an.weight
     nodes = [an.node(at.car, inner, Tail(exits), at) for at in statements]
     scope.function.top -= 1
-    return TagbodyNode(tags, nodes, scope.function)
+    return TagbodyNode(tags, nodes, scope.function, 1 + an.weight - before, form)
 
 
 @special_form("go", "(go tag)", 1, 1)

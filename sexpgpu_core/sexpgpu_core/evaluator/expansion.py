@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Problem, problem
 from ..reader import made_span, place
 from . import raising
+from .declarations import items_of
+from .definitions import core_symbol
 from .machine import Machine
 from .macro_functions import MacroFunction, macro_failed
 from .scope import Scope, global_scope
-from .values import Cons, Symbol, Value
+from .values import NIL, Cons, Symbol, Value
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
 SPECIAL_FORMS: dict[str, Handler] = {}
 """Analyzers of special forms and definitions, by upper-case name."""
 
+PROGN = core_symbol("PROGN")
 MOST_EXPANSIONS = 1_000
 """Expansions of one form, each into another macro call."""
 
-EXPANSION_STEPS = 30
+EXPANSION_STEPS = 60
 """What one expansion costs: about the time of so many steps."""
 
 
@@ -77,8 +80,24 @@ class Expander:
         raise endless(form)
 
 
-def endless(form: Cons) -> Problem:
-    """A macro whose expansion is a call of it, again and again."""
-    return problem(
-        "E-FORM-MACRO", f"({form.car!r} ...) expands over {MOST_EXPANSIONS:,} times without end"
-    )
+def copied(form: Value) -> Value:
+    """A copy of a form without spans, so that it can be placed anew."""
+    if form.__class__ is not Cons:
+        return form
+    return Cons(copied(form.car), copied(form.cdr))
+
+
+def spliced(expansion: Value, forms: Cons) -> Value:
+    """Forms with the first replaced by its expansion, whose progn is opened."""
+    if expansion.__class__ is Cons and expansion.car is PROGN:
+        rest: Value = forms.cdr
+        for form in reversed(items_of(expansion.cdr, expansion)):
+            rest = Cons(form, rest, forms.span)
+        return rest if rest is not NIL else Cons(NIL, NIL, forms.span)
+    return Cons(expansion, forms.cdr, forms.span)
+
+
+def endless(form: Value) -> Problem:
+    """A macro or symbol macro whose expansion is a call of it, again and again."""
+    shown = f"({form.car!r} ...)" if form.__class__ is Cons else repr(form)
+    return problem("E-FORM-MACRO", f"{shown} expands over {MOST_EXPANSIONS:,} times without end")

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from ..diagnostics import Problem, problem
 from .printer import brief
+from .spending import limits, spend
 from .values import Staged, Value
-
-CELL_LIMIT = 10_000_000
-"""Most cells (conses, elements, characters) that one builtin call makes."""
-
-INTEGER_BITS = 1 << 20
-"""Most bits of an integer."""
 
 
 def wrong_type(function: str, value: Value, wanted: str) -> Exception:
@@ -91,16 +86,18 @@ def bad_arithmetic(function: str, why: str, *operands: Value) -> Problem:
 def too_big(function: str) -> Problem:
     """E-LIMIT-INTEGER."""
     return problem(
-        "E-LIMIT-INTEGER", f"{function}: the result would have over {INTEGER_BITS:,} bits"
+        "E-LIMIT-INTEGER", f"{function}: the result would have over {limits().bits:,} bits"
     )
 
 
-def check_cells(function: str, count: int) -> None:
-    """Refuse to make more than the limit of cells, before making them."""
-    if count > CELL_LIMIT:
+def claim_cells(function: str, count: int) -> None:
+    """Refuse to make more than the limit of cells, before making them; else pay for them."""
+    most = limits().cells
+    if count > most:
         raise problem(
-            "E-LIMIT-CELLS", f"{function} asks for {count:,} cells", size=count, limit=CELL_LIMIT
+            "E-LIMIT-CELLS", f"{function} asks for {count:,} cells", size=count, limit=most
         )
+    spend(function, count)
 
 
 def bad_argument(function: str, why: str) -> Problem:

@@ -6,10 +6,13 @@ from typing import Any
 
 from ..diagnostics import Problem
 from ..records import NamedTuple
-from .faults import CELL_LIMIT, check_cells
+from .faults import claim_cells
 from .format_parser import REMAINING, Directive, format_fault
 from .printer import brief, current_settings, print_text
 from .values import NIL, Character, Value
+
+LONG = 1_000
+"""Characters from which a piece of text is paid for."""
 
 
 class Arguments:
@@ -39,8 +42,8 @@ class Output:
     def write(self, text: str) -> None:
         self.pieces.append(text)
         self.size += len(text)
-        if self.size > CELL_LIMIT:
-            check_cells("format", self.size)
+        if len(text) > LONG:
+            claim_cells("format", self.size)
         newline = text.rfind("\n")
         self.column = self.column + len(text) if newline < 0 else len(text) - newline - 1
 
@@ -92,8 +95,8 @@ class State(NamedTuple):
             return default
         if value.__class__ is not int:
             raise self.fault(f"parameter {at + 1} of ~{d.char} is {brief(value)}, no integer", d)
-        if abs(value) > CELL_LIMIT and d.char not in "[*^":
-            check_cells("format", abs(value))
+        if abs(value) > LONG and d.char not in "[*^":
+            claim_cells("format", abs(value))
         return value
 
     def char(self, found: list[Any], at: int, d: Directive, default: Any = " ") -> Any:

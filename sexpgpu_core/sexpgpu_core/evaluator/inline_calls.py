@@ -28,7 +28,8 @@ COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 STEPS = {"1+": 1, "1-": -1}
 SMALL = 1 << 62
-"""Factors below this multiply in place: no product of two grows beyond what is harmless."""
+"""Sums below this are made in place, and products of factors below it: larger integers are paid
+for by their length."""
 
 Slow = Callable[..., Value]
 
@@ -85,10 +86,12 @@ def is_inline(name: str, count: int) -> bool:
 
 
 def _multiply(a: Code, b: Code, slow: Slow) -> Code:
+    low, high = -SMALL, SMALL
+
     def run(f: list[Any]) -> Value:
         x = a(f)
         y = b(f)
-        if x.__class__ is int and y.__class__ is int and -SMALL < x < SMALL and -SMALL < y < SMALL:
+        if x.__class__ is int and y.__class__ is int and low < x < high and low < y < high:
             return x * y
         return slow(x, y)
 
@@ -96,11 +99,13 @@ def _multiply(a: Code, b: Code, slow: Slow) -> Code:
 
 
 def _apply(op: Any, a: Code, b: Code, slow: Slow) -> Code:
+    low, high = -SMALL, SMALL
+
     def run(f: list[Any]) -> Value:
         x = a(f)
         y = b(f)
-        if x.__class__ is int and y.__class__ is int:
-            return op(x, y)
+        if x.__class__ is int and y.__class__ is int and low < (r := op(x, y)) < high:
+            return r
         return slow(x, y)
 
     return run

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .spending import spend_quotient
+
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FORMATS = {2: "b", 8: "o", 16: "X"}
 
@@ -15,6 +17,7 @@ def integer_text(n: int, base: int = 10) -> str:
         return format(n, code)
     if base == 10 and n.bit_length() < 4000:
         return str(n)
+    spend_quotient("an integer's digits", n.bit_length())
     return _split(n, base)
 
 

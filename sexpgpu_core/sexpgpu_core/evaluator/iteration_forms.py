@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..reader import span_of
 from . import raising
 from .analyzer import Analyzer
 from .binding_nodes import store_code
@@ -30,11 +31,11 @@ LIST = core_symbol("LIST")
 class Repeat(Node):
     """`body` for each item that `items` of the value gives, then `result`."""
 
-    __slots__ = ("body", "form", "kind", "result", "scope", "value", "variable")
+    __slots__ = ("body", "form", "kind", "result", "scope", "value", "variable", "weight")
 
     def __init__(
         self, kind: str, variable: Variable, value: Node, body: Node, result: Node, form: Value,
-        scope: Any,
+        scope: Any, weight: int,
     ) -> None:  # fmt: skip
         self.kind = kind
         self.variable = variable
@@ -43,6 +44,7 @@ class Repeat(Node):
         self.result = result
         self.form = form
         self.scope = scope
+        self.weight = weight  # steps of one turn
 
     def compile(self, m: Machine) -> Code:
         value, body = value_code(self.value, m), self.body.compile(m)
@@ -53,6 +55,7 @@ class Repeat(Node):
 
 def _times(m: Machine, node: Repeat, value: Code, body: Code, result: Code) -> Code:
     slot, boxed, form = node.scope.slot(node.variable), node.variable.boxed, node.form
+    weight = node.weight
 
     def run(f: list[Any]) -> Value:
         count = value(f)
@@ -65,9 +68,9 @@ def _times(m: Machine, node: Repeat, value: Code, body: Code, result: Code) -> C
             at = 0
         box[at] = 0
         while box[at] < count:
-            m.fuel -= 1
+            m.fuel -= weight
             if m.fuel < 0:
-                m.add_fuel("dotimes")
+                m.add_fuel("dotimes", span_of(form))
             done = body(f)
             if done.__class__ is Jump:
                 return done
@@ -84,14 +87,14 @@ def _not_a(m: Machine, value: Value, name: str, kind: Symbol, form: Value) -> Ba
 
 
 def _list(m: Machine, node: Repeat, value: Code, body: Code, result: Code) -> Code:
-    store, form = store_code(node.variable, node.scope), node.form
+    store, form, weight = store_code(node.variable, node.scope), node.form, node.weight
 
     def run(f: list[Any]) -> Value:
         rest = value(f)
         while rest.__class__ is Cons:
-            m.fuel -= 1
+            m.fuel -= weight
             if m.fuel < 0:
-                m.add_fuel("dolist")
+                m.add_fuel("dolist", span_of(form))
             store(f, rest.car)
             done = body(f)
             if done.__class__ is Jump:
@@ -127,12 +130,14 @@ def _repeat(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     if body.declared.special:
         inner = inner.with_variables(an.specials(body.declared))
     exits = (*tail.exits, block) if tail is not None else (block,)
+    before = an.weight
     statements = an.node(Cons(TAGBODY, body.forms, form.span), inner, Tail(exits))
+    weight = 1 + an.weight - before
     result: Node = Constant(NIL)
     if len(head) == 3:
         result = an.node(head[2], inner, Tail(exits), at.cdr)
     function.top -= 2
-    repeat = Repeat(kind, variable, value, statements, result, form, function)
+    repeat = Repeat(kind, variable, value, statements, result, form, function, weight)
     return BlockNode(block, repeat, function)
 
 
@@ -152,17 +157,18 @@ def _over_special(form: Cons, name: Symbol) -> Value:
 class Until(Node):
     """Runs `body` and `step` until `test` holds."""
 
-    __slots__ = ("body", "form", "step", "test")
+    __slots__ = ("body", "form", "step", "test", "weight")
 
-    def __init__(self, test: Node, body: Node, step: Node, form: Value) -> None:
+    def __init__(self, test: Node, body: Node, step: Node, form: Value, weight: int) -> None:
         self.test = test
         self.body = body
         self.step = step
         self.form = form
+        self.weight = weight  # steps of one turn
 
     def compile(self, m: Machine) -> Code:
         test, body, step = value_code(self.test, m), self.body.compile(m), self.step.compile(m)
-        form = self.form
+        form, weight = self.form, self.weight
 
         def run(f: list[Any]) -> Value:
             while True:
@@ -171,9 +177,9 @@ class Until(Node):
                     if isinstance(found, Staged):
                         raise raising.refused(m, found, "do", form)
                     return NIL
-                m.fuel -= 1
+                m.fuel -= weight
                 if m.fuel < 0:
-                    m.add_fuel("do")
+                    m.add_fuel("do", span_of(form))
                 done = body(f)
                 if done.__class__ is Jump:
                     return done
@@ -185,12 +191,13 @@ class Until(Node):
 @special_form("%until", "(%until test body step)", 3, 3)
 def _until(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     test, body, step = form.cdr, form.cdr.cdr, form.cdr.cdr.cdr
-    return Until(
+    before = an.weight
+    nodes = (
         an.node(test.car, scope, None, test),
         an.node(body.car, scope, tail.statement() if tail is not None else None, body),
         an.node(step.car, scope, None, step),
-        form,
     )
+    return Until(*nodes, form, 1 + an.weight - before)
 
 
 def _do(form: Cons, environment: Any) -> Value:

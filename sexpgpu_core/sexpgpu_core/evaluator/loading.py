@@ -42,6 +42,7 @@ class Loading:
         self.text = source.text if text is None else text
         self.errors: list[Diagnostic] = []
         self.stopped = False
+        self.nesting = 0  # of progns at top level
 
     def run(self) -> None:
         """Load; raises Problems with all that is wrong, in source order."""
@@ -123,10 +124,14 @@ class Loading:
         if form.__class__ is not Cons or form.car is not PROGN:
             self._run(form)
             return
+        self.nesting += 1
+        if self.nesting > self.evaluator.limits.depth // 4:
+            raise problem("E-LIMIT-DEPTH", "a macro expands into a progn with calls of itself")
         rest = form.cdr
         while rest.__class__ is Cons and not self.stopped:
             self._part(rest.car)
             rest = rest.cdr
+        self.nesting -= 1
 
     def _part(self, form: Value) -> None:
         try:

@@ -16,6 +16,7 @@ from ..records import NamedTuple
 from ..spans import Span
 from .definitions import BUILTINS, NATIVE_MACROS
 from .values import Function, Symbol, Value
+from .written import Written
 
 if TYPE_CHECKING:
     from .evaluator import Evaluator
@@ -23,15 +24,24 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 STACK_BYTES = 512 << 20
+FRAME_WORDS = (1 << 21) + 1024
 CLEANUP_STEPS = 20_000
 SAMPLES = 500
 
 
 class Limits(NamedTuple):
-    """Counts at which evaluation stops."""
+    """Counts at which evaluation stops; [limits] of sexpgpu.toml sets each.
+
+    A step is about one form evaluated: a call costs as many as its function's body has, a turn of
+    a loop as many as the loop's has. `cells`: conses, elements, characters that one call makes;
+    `bits`: of an integer; `nodes`: of a graph.
+    """
 
     steps: int = 20_000_000
     depth: int = 10_000
+    cells: int = 10_000_000
+    bits: int = 1 << 20
+    nodes: int = 200_000
 
 
 class Cell:
@@ -91,8 +101,9 @@ class Machine:
     """Counters and tables that compiled code reads. One file and what it requires share one."""
 
     __slots__ = (
-        "call_form", "catchers", "cells", "depth", "depth_limit", "diagnostics", "fuel",
-        "fuel_left", "handlers", "host", "limits", "macros", "may_redefine", "module", "output",
+        "call_form", "catchers", "cells", "depth", "depth_limit", "diagnostics", "exhausted",
+        "fuel", "fuel_left", "handlers", "host", "limits", "macros", "may_redefine", "module",
+        "output",
         "poisoned_variables", "refuel_step", "restarts", "samples", "setf_cells",
         "setf_expanders", "symbol_macros",
     )  # fmt: skip
@@ -102,6 +113,7 @@ class Machine:
         self.depth = 0
         self.depth_limit = limits.depth
         self.fuel = 0
+        self.exhausted = False  # out of steps: what runs now are cleanups
         self.fuel_left = limits.steps
         self.samples: dict[str, int] = {}
         self.call_form: Value = None  # of the staged call being made
@@ -117,7 +129,7 @@ class Machine:
         self.setf_expanders: dict[Symbol, Any] = {}
         self.poisoned_variables: set[Symbol] = set()
         self.diagnostics: list[Diagnostic] = []
-        self.output: list[str] = []
+        self.output = Written(limits.cells)
         self.host: Any = None
         self.refuel_step = max(1, limits.steps // SAMPLES)
         self.add_fuel("")
@@ -168,27 +180,39 @@ class Machine:
         """Note a warning."""
         self.diagnostics.append(diagnostic)
 
-    def add_fuel(self, name: str) -> None:
-        """Called when fuel runs out: notes who was running, and stops at the limit of steps."""
+    def add_fuel(self, name: str, span: Span | None = None) -> None:
+        """Called when fuel is below 0: notes who was running, and stops at the limit of steps."""
+        shown = self._placed(name, span)
+        portions = max(1, -(self.fuel // self.refuel_step))
         if name:
-            self.samples[name] = self.samples.get(name, 0) + 1
-        if self.fuel_left <= 0:
-            raise self._out_of_steps()
-        portion = min(self.refuel_step, self.fuel_left)
+            self.samples[shown] = self.samples.get(shown, 0) + portions
+        portion = min(portions * self.refuel_step, self.fuel_left)
         self.fuel_left -= portion
         self.fuel += portion
+        if self.fuel < 0:
+            raise self._out_of_steps()
 
-    def spend(self, steps: int, name: str) -> None:
+    def _placed(self, name: str, span: Span | None) -> str:
+        if span is None:
+            return name
+        here = self.module is None or span.source.name == self.module.path
+        return f"{name} ({'line ' if here else span.source.name + ':'}{span.line})"
+
+    def spend(self, steps: int, name: str, span: Span | None = None) -> None:
         """What a builtin costs that does the work of `steps` steps."""
         self.fuel -= steps
-        while self.fuel < 0:
-            self.add_fuel(name)
+        if self.fuel < 0:
+            self.add_fuel(name, span)
 
     def _out_of_steps(self) -> Problem:
-        self.fuel, self.fuel_left, self.refuel_step = 0, CLEANUP_STEPS, CLEANUP_STEPS
+        self.fuel = 0
+        if not self.exhausted:  # cleanups get a little more, once
+            self.exhausted = True
+            self.fuel_left = self.refuel_step = CLEANUP_STEPS
         busiest = sorted(self.samples.items(), key=lambda item: -item[1])[:3]
         total = sum(self.samples.values()) or 1
-        told = ", ".join(f"{name} {100 * count // total} %" for name, count in busiest)
+        shares = [(name, 100 * count // total) for name, count in busiest]
+        told = ", ".join(f"{name} {share} %" for name, share in shares if share)
         return problem(
             "E-LIMIT-STEPS",
             f"stopped after {self.limits.steps:,} steps" + (f": most in {told}" if told else ""),
@@ -198,7 +222,7 @@ class Machine:
 
     def reset_limits(self) -> None:
         """Before a call from outside: full counts again."""
-        self.fuel, self.fuel_left = 0, self.limits.steps
+        self.fuel, self.fuel_left, self.exhausted = 0, self.limits.steps, False
         self.refuel_step = max(1, self.limits.steps // SAMPLES)
         self.samples.clear()
         self.add_fuel("")
@@ -234,7 +258,7 @@ def run_deep(machine: Any, work: Callable[[], Result]) -> Result:
     def body() -> None:
         _deep.running = True
         try:
-            outcome.append((_with_current(machine, work), None))
+            outcome.append((_roomy(machine, work), None))
         except BaseException as error:
             outcome.append((None, error))
 
@@ -255,6 +279,17 @@ def run_deep(machine: Any, work: Callable[[], Result]) -> Result:
         raise error
     result: Result = value
     return result
+
+
+def _roomy(machine: Any, work: Callable[[], Result]) -> Result:
+    return _with_current(machine, work)
+
+
+if sys.version_info >= (3, 11):
+    # CPython keeps frames in chunks of 16 KB, and maps and unmaps one whenever calls cross its end:
+    # a recursion that stood there took 2 to 5 times as long. A frame that asks for FRAME_WORDS gets
+    # a chunk twice as large, in whose other half the frames of some ten thousand calls find room.
+    _roomy.__code__ = _roomy.__code__.replace(co_stacksize=FRAME_WORDS)
 
 
 def _with_current(machine: Any, work: Callable[[], Result]) -> Result:

@@ -9,7 +9,8 @@ import operator
 from collections.abc import Callable
 from math import gcd, isfinite
 
-from .faults import INTEGER_BITS, bad_arithmetic, too_big, wrong_type
+from .faults import bad_arithmetic, too_big, wrong_type
+from .spending import limits, spend_bits, spend_product, spend_quotient
 from .values import Ratio, Value
 
 BIG = 1 << 62
@@ -18,6 +19,10 @@ NUMBERS = (int, float, Ratio)
 
 def ratio(numerator: int, denominator: int) -> Value:
     """numerator/denominator as an int or a Ratio; the denominator is not 0."""
+    bits = max(numerator.bit_length(), denominator.bit_length())
+    if bits > 4096:
+        _affordable("/", bits)
+        spend_quotient("/", min(numerator.bit_length(), denominator.bit_length()))
     divisor = gcd(numerator, denominator)
     if denominator < 0:
         divisor = -divisor
@@ -54,12 +59,20 @@ def to_float(name: str, x: Value) -> float:
 def checked(name: str, x: Value) -> Value:
     """A result that is neither infinite nor too long."""
     if x.__class__ is int:
-        if not -BIG < x < BIG and x.bit_length() > INTEGER_BITS:
-            raise too_big(name)
+        if not -BIG < x < BIG:
+            bits = x.bit_length()
+            _affordable(name, bits)
+            (spend_product if name == "*" else spend_bits)(name, bits)
         return x
     if x.__class__ is float and x - x != 0.0:
         raise bad_arithmetic(name, "floating-point overflow")
     return x
+
+
+def _affordable(name: str, bits: int) -> None:
+    """E-LIMIT-INTEGER of a result with too many bits."""
+    if bits > limits().bits:
+        raise too_big(name)
 
 
 def _rational(name: str, a: Value, b: Value, op: str) -> Value:
@@ -143,6 +156,7 @@ def truncate(name: str, a: Value, b: Value) -> tuple[int, Value]:
     an, ad = fraction(a)
     bn, bd = fraction(b)
     n, d = an * bd, ad * bn
+    spend_quotient(name, n.bit_length())
     q = abs(n) // abs(d)
     if (n < 0) != (d < 0):
         q = -q

@@ -111,12 +111,23 @@ def _local_setter(form: Cons, head: Symbol) -> Place:
 def _variable(m: Machine, name: Symbol, scope: Any) -> Place:
     found = scope.variables.get(name) if isinstance(scope, Scope) else None
     if found.__class__ is SymbolMacro:
-        return place_of(m, found.expansion, scope)
+        return _expansion(m, found.expansion, scope)
     if not isinstance(found, Variable) and name in m.symbol_macros:
-        return place_of(m, m.symbol_macros[name], scope)
+        return _expansion(m, m.symbol_macros[name], scope)
     if name.constant:
         raise problem("E-REDEFINE", f"{name!r} is a constant and cannot be assigned")
     return Place([], [], name, lambda stored: make("SETQ", name, stored[0]))
+
+
+def _expansion(m: Machine, form: Value, scope: Any) -> Place:
+    """A symbol macro's expansion as a place: E-LIMIT-DEPTH where it expands into itself."""
+    m.depth += 1
+    try:
+        if m.depth > m.depth_limit:
+            raise problem("E-LIMIT-DEPTH", f"the symbol macro {brief(form)} expands into itself")
+        return place_of(m, form, scope)
+    finally:
+        m.depth -= 1
 
 
 def temporaries(arguments: Value, whole: Cons) -> tuple[list[Symbol], list[Value]]:

@@ -9,6 +9,7 @@ from ..diagnostics import problem
 from ..records import NamedTuple
 from .float_text import float_text
 from .integer_text import integer_text
+from .spending import FIRST_LOOK, look
 from .standard_variables import VARIABLES
 from .symbol_text import character_text, string_text, symbol_text
 from .values import (
@@ -30,9 +31,6 @@ from .values import (
     Vector,
     make_list,
 )
-
-PIECES = 2_000_000
-"""Most pieces of text of one printing: a circular list ends there."""
 
 
 class Settings(NamedTuple):
@@ -185,15 +183,15 @@ class _Printer:
         self.numbers: dict[int, int] = {}
 
     def run(self) -> list[str]:
-        stack, out = self.stack, self.out
+        stack, out, asks = self.stack, self.out, FIRST_LOOK
         while stack:
             entry = stack.pop()
             if entry.__class__ is str:
                 out.append(entry)
             else:
                 _STEPS[entry.__class__](self, entry)
-            if len(out) > PIECES:
-                raise problem("E-LIMIT-CELLS", "what is printed is circular or too long")
+            if len(out) > asks:
+                asks = look("the printer", len(out), 10)
         return out
 
     def item(self, entry: _Item) -> None:

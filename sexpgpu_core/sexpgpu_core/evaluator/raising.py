@@ -15,6 +15,10 @@ from .exits import Tag
 from .machine import Machine
 from .values import NIL, Staged, Symbol, Value
 
+UNWIND_STEPS = 10
+SIGNAL_STEPS = 100
+"""What it costs that an error leaves a call, and that one is signalled: as much as in time."""
+
 
 class Signalled(Problem):
     """An error whose handlers have had their turn. `condition`: the Lisp object."""
@@ -28,6 +32,7 @@ class Poisoned(Exception):
 
 def raised(m: Machine, error: BaseException, form: Value) -> BaseException:
     """What to raise at the call `form` for an exception that came out of it."""
+    m.fuel -= UNWIND_STEPS
     if error.__class__ is Signalled:
         return _called(m, error, span_of(form))  # type: ignore[arg-type]
     if error.__class__ is Poisoned:
@@ -54,6 +59,7 @@ def _called(m: Machine, error: Signalled, here: Span | None) -> Signalled:
 
 
 def _signalled(m: Machine, error: Problem) -> BaseException:
+    m.fuel -= SIGNAL_STEPS
     code = error.diagnostic.code
     if code.startswith("E-LIMIT") or code == "E-INTERNAL":
         return Signalled(error.diagnostic)

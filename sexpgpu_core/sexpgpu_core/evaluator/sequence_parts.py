@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .equality import active, vector_items
-from .faults import bad_index, check_cells, wrong_type
+from .faults import bad_index, claim_cells, wrong_type
 from .printer import brief
 from .spending import spend
 from .type_specifiers import Arrays, Conses, Members, Union, is_all, is_type, parse_type
@@ -64,7 +64,7 @@ def checked_element(name: str, element: str, value: Any) -> Any:
 
 def vector_of(name: str, items: Sequence[Value], element: str = "t") -> Vector:
     """A fresh simple vector of an element type."""
-    check_cells(name, len(items))
+    claim_cells(name, len(items))
     if element == "character":
         made = String()
         made.data = [stored(name, made, x) for x in items]

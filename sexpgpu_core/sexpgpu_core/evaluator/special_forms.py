@@ -89,9 +89,12 @@ def _progn(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
 def _if(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     rest = form.cdr
     test = an.node(rest.car, scope, None, rest)
+    before = an.weight
     then = an.node(rest.cdr.car, scope, tail, rest.cdr)
+    between = an.weight
     last = rest.cdr.cdr
     otherwise = an.node(last.car, scope, tail, last) if last is not NIL else Constant(NIL)
+    an.dearest([before, between, an.weight])
     return If(test, then, otherwise, form)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .faults import wrong_type
-from .spending import spend
+from .faults import claim_cells, wrong_type
+from .spending import limits, spend
 from .standard_variables import VARIABLES
 from .values import NIL, String, T, Value
+from .written import Written
 
 WRITE_CELLS = 200
 """What a write costs beside its characters, as of a walk: a loop that prints ends in seconds."""
@@ -19,12 +20,12 @@ class StringOutputStream:
     __slots__ = ("pieces",)
 
     def __init__(self) -> None:
-        self.pieces: list[str] = []
+        self.pieces = Written(limits().cells)
 
     def text(self) -> str:
         """What was written, which is then forgotten."""
         found = "".join(self.pieces)
-        self.pieces.clear()
+        self.pieces = Written(limits().cells)
         return found
 
 
@@ -46,7 +47,16 @@ class StringPieces:
     def __init__(self, string: String) -> None:
         self.string = string
 
+    @property
+    def column(self) -> int:
+        written = self.string.data[: self.string.fill]
+        for at, char in enumerate(reversed(written)):
+            if char == "\n":
+                return at
+        return len(written)
+
     def append(self, text: str) -> None:
+        claim_cells("a string with a fill pointer", (self.string.fill or 0) + len(text))
         self.string.data[self.string.fill :] = list(text)
         self.string.fill = len(self.string.data)
         self.string.dims = (self.string.fill,)
@@ -65,19 +75,6 @@ def pieces_of(name: str, stream: Any) -> Any:
     from .machine import current
 
     return current().output
-
-
-def column_of(pieces: Any) -> int:
-    """Characters since the last newline."""
-    if isinstance(pieces, StringPieces):
-        pieces = [pieces.string.text()]
-    count = 0
-    for piece in reversed(pieces):
-        newline: int = piece.rfind("\n")
-        if newline >= 0:
-            return count + len(piece) - newline - 1
-        count += len(piece)
-    return count
 
 
 def write_text(name: str, stream: Value, text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .numeric import compare
+from .spending import spend
 from .type_specifiers import (
     KINDS,
     Arrays,
@@ -20,12 +21,16 @@ from .type_specifiers import (
     is_type,
 )
 
+PAIR_CELLS = 80
+"""What it costs to compare two types, as of a walk."""
+
 Answer = tuple[bool, bool]
 YES, NO, UNKNOWN = (True, True), (False, True), (False, False)
 
 
 def is_subtype(a: Any, b: Any) -> Answer:
     """Whether type a is a part of type b."""
+    spend("subtypep", PAIR_CELLS)
     if a is b or is_all(b) or is_empty(a):
         return YES
     if a.__class__ is Union:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, problem
 from .classes import CLASSES, Class, is_instance
 from .definitions import core_symbol
 from .equality import eql
 from .faults import wrong_type
 from .numeric import compare
 from .printer import brief
+from .spending import spend
 from .type_kinds import (
     ALL,
     ANY_CONS,
@@ -45,6 +46,14 @@ from .values import (
     Value,
     first_value,
 )
+
+MOST_EXPANSIONS = 1_000
+DEEPEST = 500
+EXPANSION_CELLS, COMPOUND_CELLS = 200, 40
+"""What an expansion and a compound specifier cost, as of a walk."""
+
+_nested: list[Value] = []
+"""The compound specifiers being parsed, one inside of another."""
 
 
 def is_type(value: Value, kind: Any) -> bool:
@@ -122,7 +131,8 @@ def _is_all(x: Value, kinds: tuple[Any, ...]) -> bool:
 
 def parse_type(spec: Value) -> Any:
     """The type of a specifier; E-TYPE if it names none."""
-    for _ in range(1000):
+    written = spec
+    for _ in range(MOST_EXPANSIONS):
         if spec.__class__ is Symbol:
             known = ATOMIC.get(spec.name) if spec.home == "" else None
             if known is not None:
@@ -138,7 +148,10 @@ def parse_type(spec: Value) -> Any:
         expander = EXPANDERS.get(head)
         if expander is None:
             return _compound(spec, head)
+        spend("a type", EXPANSION_CELLS)
         spec = first_value(expander(*_arguments(spec.cdr)) if spec is not head else expander())
+    else:
+        raise problem("E-TYPE", f"the type {brief(written)} expands into itself without end")
     raise no_type(spec)
 
 
@@ -147,11 +160,13 @@ def no_type(spec: Value) -> Exception:
 
 
 def _arguments(items: Value) -> list[Value]:
-    from .values import list_items
+    from .builtins.listing import proper
 
     try:
-        return list_items(items)
-    except TypeError:
+        return proper("a type", items)
+    except Problem as error:
+        if error.diagnostic.code.startswith("E-LIMIT"):
+            raise
         raise no_type(items) from None
 
 
@@ -159,10 +174,19 @@ def _compound(spec: Value, head: Symbol) -> Any:
     maker = _COMPOUND.get(head.name) if head.home == "" else None
     if spec.__class__ is not Cons or maker is None:
         raise no_type(spec)
+    spend("a type", COMPOUND_CELLS)
+    _nested.append(spec)
     try:
+        if len(_nested) > DEEPEST:
+            raise problem(
+                "E-LIMIT-DEPTH",
+                f"types are nested over {DEEPEST} deep, or a deftype expands into itself",
+            )
         return maker(*_arguments(spec.cdr))
     except TypeError:
         raise no_type(spec) from None
+    finally:
+        _nested.pop()
 
 
 def _bound(spec: Value) -> tuple[Value, bool]:

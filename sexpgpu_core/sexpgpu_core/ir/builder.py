@@ -17,14 +17,13 @@ Rule = Callable[["Builder", str, tuple[Value, ...], dict[str, Any]], "Value | No
 Identity = tuple[tuple[Any, ...], ...]
 """Attributes as part of what a node is."""
 
-NODE_LIMIT = 200_000
-
 
 class Builder:
     """Appends to one graph.
 
     `origin` (a function giving an Origin or None) says where the current call stands; `policy` and
-    `copy` go into every node made; `rule` is asked first (autodiff and passes set it).
+    `copy` go into every node made; `rule` is asked first (autodiff and passes set it). Tracing sets
+    `limit`, the most nodes: what comes after it makes as many again as it has reason to.
     """
 
     __slots__ = (
@@ -38,7 +37,7 @@ class Builder:
         graph: Graph | None = None,
         origin: Callable[[], Origin | None] | None = None,
         rule: Rule | None = None,
-        limit: int = NODE_LIMIT,
+        limit: int | None = None,
     ) -> None:
         self.operations = operations
         self.graph = graph if graph is not None else Graph()
@@ -129,7 +128,7 @@ class Builder:
     ) -> Node:
         """A node of an identity that is new."""
         nodes = self.graph.nodes
-        if len(nodes) >= self.limit:
+        if self.limit is not None and len(nodes) >= self.limit:
             raise problem("E-LIMIT-NODES", f"the graph has more than {self.limit:,} nodes")
         node = Node(key[0], key[1], pairs, types, key[3], key[4], len(nodes))
         nodes.append(node)

@@ -12,21 +12,44 @@ INTEGER = re.compile(r"[+-]?[0-9]+\.?\Z")
 FLOAT = re.compile(r"([+-]?[0-9]*\.[0-9]+|[+-]?[0-9]+(?:\.[0-9]*)?(?=[esfdlESFDL]))"
                    r"(?:[esfdlESFDL]([+-]?[0-9]+))?\Z")  # fmt: skip
 RATIO = re.compile(r"([+-]?[0-9]+)/([0-9]+)\Z")
+CHUNK = 512
+"""Digits that Python reads at once: over 4,300 it refuses."""
+
+BITS = 1 << 20
+"""Most bits of an integer that is read."""
+
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def parse_number(text: str) -> Value | None:
     """`12 12. 1/3 1.5 .5 1e-3 1d0`; None if the text is no number."""
     if INTEGER.match(text):
-        return int(text.rstrip("."))
+        return whole(text.rstrip("."))
     if found := FLOAT.match(text):
         value = float(found.group(1) + ("e" + found.group(2) if found.group(2) else ""))
         if isinf(value):
             raise problem("E-READ-SYNTAX", f"{text} is larger than a double can be")
         return value
     if found := RATIO.match(text):
-        return ratio(int(found.group(1)), int(found.group(2)), text)
+        return ratio(whole(found.group(1)), whole(found.group(2)), text)
     return None
+
+
+def whole(text: str, radix: int = 10) -> int:
+    """Digits with a sign; E-LIMIT-INTEGER where there are too many."""
+    if len(text) * (radix.bit_length() - 1) > BITS:
+        raise problem("E-LIMIT-INTEGER", f"an integer of {len(text):,} digits is too long to read")
+    sign = -1 if text[0] == "-" else 1
+    return sign * integer_of(text.lstrip("+-"), radix)
+
+
+def integer_of(digits: str, base: int = 10) -> int:
+    """The integer that digits spell, which have no sign. Halves are joined by one product."""
+    if len(digits) <= CHUNK or base in (2, 4, 8, 16, 32):
+        return int(digits, base)
+    half = len(digits) // 2
+    head, tail = integer_of(digits[:-half], base), integer_of(digits[-half:], base)
+    return head * base**half + tail
 
 
 def ratio(numerator: int, denominator: int, text: str) -> Value:
@@ -48,5 +71,5 @@ def parse_radix(text: str, radix: int) -> Value | None:
     if not upper or not set(upper + lower) <= allowed or bool(slash) != bool(lower):
         return None
     if slash:
-        return ratio(sign * int(upper, radix), int(lower, radix), text)
-    return sign * int(upper, radix)
+        return ratio(sign * whole(upper, radix), whole(lower, radix), text)
+    return sign * whole(upper, radix)

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..diagnostics import problem
 from ..evaluator import machine
+from ..evaluator.spending import limits
 from ..evaluator.values import Value
 from ..ir import scalars
 from ..ir.builder import Builder
@@ -29,7 +30,7 @@ class Tracer:
     """
 
     def __init__(self, operations: Operations, context: Context, rows: int | None) -> None:
-        self.builder = Builder(operations, origin=self._origin)
+        self.builder = Builder(operations, origin=self._origin, limit=limits().nodes)
         self.context = context
         self.rows = rows
         self.part = "objective"

@@ -120,7 +120,7 @@ def test_a_staged_call_knows_its_span() -> None:
 
 
 def test_a_call_from_outside_runs_under_the_same_limits() -> None:
-    evaluator = Evaluator(limits=Limits(steps=1000))
+    evaluator = Evaluator(limits=Limits(steps=2500))
     function = evaluator.evaluate("(lambda (n) (dotimes (i n) i) n)")
     assert evaluator.call(function, 500) == 500
     with pytest.raises(Problem) as caught:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...diagnostics import problem
 from ..definitions import builtin
-from ..faults import bad_argument, check_cells, wrong_type
+from ..faults import bad_argument, claim_cells, wrong_type
 from ..sequence_parts import stored
 from ..values import NIL, Array, T, Value, Vector
 from .arrays import array_of, built, contents_of, dims_of, element_at, fill_of
@@ -61,7 +61,7 @@ def vector_push_extend(element: Any, vector: Any, extension: Any = 1) -> Value:
 
 
 def _grow(vector: Vector, count: int) -> None:
-    check_cells("vector-push-extend", len(vector.data) + count)
+    claim_cells("vector-push-extend", len(vector.data) + count)
     start = DEFAULTS[vector.element]
     vector.data += [stored("vector-push-extend", vector, start)] * count
     vector.dims = (len(vector.data),)

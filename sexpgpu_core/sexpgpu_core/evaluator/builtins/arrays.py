@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ..definitions import builtin, core_symbol
-from ..faults import bad_argument, check_cells, wrong_type
+from ..faults import bad_argument, claim_cells, wrong_type
 from ..printer import brief
 from ..sequence_parts import checked_element, items_of, stored, vector_of
 from ..subtypes import is_subtype
@@ -53,7 +53,7 @@ def array_of(name: str, x: Any) -> Array:
 def dims_of(name: str, spec: Any) -> tuple[int, ...]:
     sizes = [spec] if spec is not NIL and spec.__class__ is not Cons else proper(name, spec)
     dims = tuple(natural(name, n) for n in sizes)
-    check_cells(name, prod(dims))
+    claim_cells(name, prod(dims))
     return dims
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..definitions import builtin
 from ..equality import eq
 from ..faults import wrong_type
-from ..spending import WALK_LIMIT, endless, spend
+from ..spending import FIRST_LOOK, look, spend
 from ..values import NIL, Cons, MultipleValues, T, Value
 from .calling import element_test, key_of, predicate_test, relation_of
 from .defining import define
@@ -169,12 +169,12 @@ def rebuild(tree: Any, replace: Callable[[Any], Any]) -> Value:
     """
     done: list[Value] = []
     todo: list[tuple[str, Any]] = [("visit", tree)]
-    visited = 0
+    visited, asks = 0, FIRST_LOOK
     while todo:
         what, node = todo.pop()
         visited += 1
-        if visited > WALK_LIMIT:
-            raise endless("a substitution")
+        if visited > asks:
+            asks = look("a substitution", visited)
         if what == "join":
             right, left = done.pop(), done.pop()
             same = left is node.car and right is node.cdr
@@ -195,12 +195,12 @@ def copy_tree(tree: Any) -> Value:
         return tree
     top = Cons(tree.car, tree.cdr)
     stack = [top]
-    count = 0
+    count, asks = 0, FIRST_LOOK
     while stack:
         cell = stack.pop()
         count += 1
-        if count > WALK_LIMIT:
-            raise endless("copy-tree")
+        if count > asks:
+            asks = look("copy-tree", count)
         if cell.car.__class__ is Cons:
             cell.car = Cons(cell.car.car, cell.car.cdr)
             stack.append(cell.car)
@@ -242,6 +242,7 @@ def _sublis(name: str) -> Callable[..., Value]:
                 raise wrong_type(name, pair, "a pair")
 
         def replacement(node: Any) -> Any:
+            spend(name, len(pairs))
             item = keyed(node) if keyed else node
             for pair in pairs:
                 if holds(item, pair.car):
@@ -282,16 +283,17 @@ def tree_equal(tree1: Any, tree2: Any, *, test: Any = None, test_not: Any = None
     """Whether they have one shape and matching leaves."""
     holds = relation_of("tree-equal", test, test_not)
     stack = [(tree1, tree2)]
-    count = 0
+    count, asks = 0, FIRST_LOOK
     while stack:
         a, b = stack.pop()
         count += 1
-        if count > WALK_LIMIT:
-            raise endless("tree-equal")
+        if count > asks:
+            asks = look("tree-equal", count)
         if a.__class__ is Cons or b.__class__ is Cons:
             if a.__class__ is not b.__class__:
                 return NIL
             stack += [(a.cdr, b.cdr), (a.car, b.car)]
         elif not holds(a, b):
             return NIL
+    spend("tree-equal", count)
     return T

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..definitions import builtin
-from ..faults import INTEGER_BITS, too_big, wrong_type
+from ..faults import too_big, wrong_type
+from ..spending import limits
 from ..values import Cons, Value
 from .bounds import natural
 from .defining import define, predicate, staged_operand
@@ -74,8 +75,8 @@ def shift(integer: Any, count: Any) -> Value:
 
 def shift_integer(name: str, n: int, count: int) -> int:
     if count <= 0:
-        return n >> -count if -count < INTEGER_BITS * 2 else (-1 if n < 0 else 0)
-    if n and n.bit_length() + count > INTEGER_BITS:
+        return n >> -count if -count < n.bit_length() else (-1 if n < 0 else 0)
+    if n and n.bit_length() + count > limits().bits:
         raise too_big(name)
     return n << count if n else 0
 

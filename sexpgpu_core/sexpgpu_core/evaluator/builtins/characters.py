@@ -9,6 +9,7 @@ from typing import Any
 
 from ..definitions import builtin
 from ..faults import wrong_type
+from ..spending import spend
 from ..symbol_text import CHARACTER_NAMES
 from ..values import NIL, Character, String, Symbol, Value, character
 from .bounds import natural
@@ -170,6 +171,7 @@ def name_char(name: Any) -> Value:
 def text_of(name: str, x: Any) -> str:
     """The text of a string designator: string, symbol or character."""
     if isinstance(x, String):
+        spend(name, len(x.data))
         return x.text()
     if x.__class__ is Symbol:
         return str(x.name)

@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 from ..definitions import builtin
-from ..faults import check_cells, wrong_type
-from ..spending import WALK_LIMIT, endless, spend
+from ..faults import wrong_type
+from ..spending import FIRST_LOOK, look, spend
 from ..values import NIL, Cons, T, Value
 from .bounds import natural
 from .calling import callable_of
@@ -224,15 +224,15 @@ def last(items: Any, n: Any = 1) -> Value:
 def nthcdr(n: Any, items: Any) -> Value:
     """The list without its first n elements."""
     count = natural("nthcdr", n)
-    if count > WALK_LIMIT and circular(items):
-        raise endless("nthcdr")
-    spend("nthcdr", min(count, WALK_LIMIT))
-    for _ in range(count):
-        if items is NIL:
-            return NIL
-        if items.__class__ is not Cons:
-            raise wrong_type("nthcdr", items, "a list")
+    if count > FIRST_LOOK and circular(items):
+        look("nthcdr", count)
+    walked = 0
+    while walked < count and items.__class__ is Cons:
         items = items.cdr
+        walked += 1
+    spend("nthcdr", walked)
+    if walked < count and items is not NIL:
+        raise wrong_type("nthcdr", items, "a list")
     return items
 
 
@@ -273,12 +273,12 @@ def copy_alist(alist: Any) -> Value:
 def ldiff(items: Any, tail: Any) -> Value:
     """A copy of what comes before the tail."""
     listed("ldiff", items)
-    kept, rest = [], items
+    kept, rest, asks = [], items, FIRST_LOOK
     while rest.__class__ is Cons and rest is not tail:
         kept.append(rest.car)
         rest = rest.cdr
-        if len(kept) > WALK_LIMIT:
-            raise endless("ldiff")
+        if len(kept) > asks:
+            asks = look("ldiff", len(kept))
     return list_from(kept, NIL if _same(rest, tail) else rest)
 
 
@@ -286,13 +286,13 @@ def ldiff(items: Any, tail: Any) -> Value:
 def tailp(tail: Any, items: Any) -> Value:
     """Whether the object is the list or one of its tails."""
     listed("tailp", items)
-    for count in range(WALK_LIMIT + 1):
-        if items.__class__ is not Cons:
-            break
+    count, asks = 0, FIRST_LOOK
+    while items.__class__ is Cons:
         if items is tail:
             return T
-        if count == WALK_LIMIT:
-            raise endless("tailp")
+        count += 1
+        if count > asks:
+            asks = look("tailp", count)
         items = items.cdr
     return T if _same(items, tail) else NIL
 
@@ -323,6 +323,10 @@ def _mapper(name: str, elements: bool, result: str) -> Callable[..., Value]:
     return call
 
 
+CALL_CELLS = 8
+"""What one call costs, as of a walk."""
+
+
 def _map_lists(
     name: str, call: Callable[..., Value], elements: bool, lists: tuple[Any, ...]
 ) -> list[Value]:
@@ -337,8 +341,8 @@ def _map_lists(
     while all(listed(name, rest) is not NIL for rest in rests):
         results.append(first_value(call(*([r.car for r in rests] if elements else rests))))
         rests = [rest.cdr for rest in rests]
-        check_cells(name, len(results))
-    spend(name, len(results))
+        if not len(results) & 255:
+            spend(name, 256 * CALL_CELLS)
     return results
 
 

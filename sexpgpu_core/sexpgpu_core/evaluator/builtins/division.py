@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import copysign
 from typing import Any
 
 from ..faults import bad_arithmetic
 from ..numeric import combine, compare, negate, negative, to_float, truncate
+from ..spending import spend_quotient
 from ..values import MultipleValues, Ratio, Value
 from .defining import define, staged_operand
 
@@ -19,6 +21,7 @@ def _is_zero(x: Value) -> bool:
 
 def _floor(name: str, a: Any, b: Any) -> tuple[int, Any]:
     if a.__class__ is int and b.__class__ is int and b != 0:
+        spend_quotient(name, a.bit_length())
         return divmod(a, b)
     q, r = truncate(name, a, b)
     if not _is_zero(r) and negative(a) != negative(b):
@@ -67,11 +70,17 @@ def _float_quotient(name: str, division: Division) -> Callable[..., Value]:
     def call(number: Any, divisor: Any = 1) -> Value:
         q, r = division(name, number, divisor)
         whole = to_float(name, q)
-        if q == 0 and negative(number) != negative(divisor):
+        if q == 0 and name != "fround" and _opposite(number, divisor):
             whole = -0.0
         return MultipleValues((whole, r))
 
     return call
+
+
+def _opposite(a: Any, b: Any) -> bool:
+    """Whether a quotient with a float in it has the sign of -0.0."""
+    signs = [copysign(1.0, x) if x.__class__ is float else -1 if negative(x) else 1 for x in (a, b)]
+    return float in (a.__class__, b.__class__) and signs[0] != signs[1]
 
 
 def _remainder(name: str, division: Division) -> Callable[[Any, Any], Value]:

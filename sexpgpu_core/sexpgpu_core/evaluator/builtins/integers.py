@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...reader.numbers import integer_of
 from ..definitions import builtin
-from ..faults import bad_argument, bad_number_text, wrong_type
+from ..faults import bad_argument, bad_number_text, too_big, wrong_type
+from ..numeric import checked
 from ..random_state import RandomState
+from ..spending import limits, spend, spend_quotient
 from ..standard_variables import RANDOM_STATE
 from ..values import NIL, MultipleValues, String, T, Value
 from .bounds import bounds
@@ -23,7 +26,9 @@ def _integers(name: str, values: tuple[Any, ...]) -> tuple[int, ...]:
 @builtin("gcd", "(&rest integers)")
 def greatest_common_divisor(*integers: Any) -> Value:
     """The greatest common divisor; 0 of none."""
-    return math.gcd(*_integers("gcd", integers))
+    numbers = _integers("gcd", integers)
+    spend_quotient("gcd", max((x.bit_length() for x in numbers), default=0))
+    return math.gcd(*numbers)
 
 
 @builtin("lcm", "(&rest integers)")
@@ -32,6 +37,8 @@ def least_common_multiple(*integers: Any) -> Value:
     result = 1
     for x in _integers("lcm", integers):
         result = abs(result * x) // (math.gcd(result, x) or 1)
+        spend_quotient("lcm", result.bit_length())
+        checked("lcm", result)
     return result
 
 
@@ -66,12 +73,17 @@ def _scan(text: str, at: int, last: int, radix: int) -> tuple[int | None, int]:
     negative = at < last and text[at] == "-"
     if at < last and text[at] in "+-":
         at += 1
-    number, digits = 0, 0
+    first = at
     while at < last and _DIGITS.get(text[at].upper(), 99) < radix:
-        number = number * radix + _DIGITS[text[at].upper()]
-        digits += 1
         at += 1
-    return (-number if negative else number) if digits else None, at
+    spend("parse-integer", at - first)
+    if at == first:
+        return None, at
+    if (at - first) * (radix.bit_length() - 1) > limits().bits:
+        raise too_big("parse-integer")
+    number = integer_of(text[first:at], radix)
+    spend_quotient("parse-integer", number.bit_length())
+    return -number if negative else number, at
 
 
 @builtin("random", "(limit &optional random-state)")

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..definitions import builtin
-from ..faults import INTEGER_BITS, bad_arithmetic, too_big, wrong_type
+from ..faults import bad_arithmetic, too_big, wrong_type
 from ..numeric import checked, fraction, is_number, ratio, to_float
+from ..spending import limits, spend_product, spend_quotient
 from ..values import Ratio, Staged, Value
 from .defining import define, staged_operand
 
@@ -126,8 +127,10 @@ def _exact_power(base: Any, power: int) -> Value:
     if power < 0 and numerator == 0:
         raise bad_arithmetic("expt", "division by zero", base, power)
     widest = max(abs(numerator), denominator)
-    if widest > 1 and (widest.bit_length() - 1) * abs(power) > INTEGER_BITS:
+    bits = (widest.bit_length() - 1) * abs(power)
+    if widest > 1 and bits > limits().bits:
         raise too_big("expt")
+    spend_product("expt", bits)
     if power < 0:
         return ratio(denominator**-power, numerator**-power)
     return ratio(numerator**power, denominator**power)
@@ -144,4 +147,5 @@ def integer_square_root(natural: Any) -> Value:
     """The largest integer whose square is not above the number."""
     if natural.__class__ is not int or natural < 0:
         raise wrong_type("isqrt", natural, "a non-negative integer")
+    spend_quotient("isqrt", natural.bit_length())
     return math.isqrt(natural)

@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..faults import CELL_LIMIT, check_cells, wrong_type
-from ..spending import spend
+from ...diagnostics import problem
+from ..faults import claim_cells, wrong_type
+from ..spending import limits, spend
 from ..values import NIL, Cons, Value
 
 LONG = 1 << 14
 """Cells after which a walk asks whether the list is circular."""
 
 
-def _never_ends(value: Any, walked: int) -> bool:
-    """Whether a walk over a list should stop: it is circular, or longer than any may be."""
-    return walked > CELL_LIMIT or (walked == LONG and circular(value))
+def _look(name: str, value: Any, walked: int, wanted: str) -> int:
+    """After so many cells: stop if the list is circular or too long, else say when to look again.
+
+    E-TYPE, E-LIMIT-CELLS.
+    """
+    most = limits().cells
+    if walked == LONG and circular(value):
+        raise wrong_type(name, value, wanted)
+    if walked > most:
+        message = f"{name} got a list of over {most:,} cells"
+        raise problem("E-LIMIT-CELLS", message, limit=most)
+    return min(2 * walked, most + 1) if walked < most else most + 1
 
 
 def proper(name: str, value: Any) -> list[Value]:
     """The elements of a proper list; E-TYPE on dotted and circular ones."""
-    items, rest = [], value
+    items, rest, look = [], value, LONG
     while rest.__class__ is Cons:
         items.append(rest.car)
         rest = rest.cdr
-        if len(items) >= LONG and _never_ends(value, len(items)):
-            raise wrong_type(name, value, "a proper list")
+        if len(items) == look:
+            look = _look(name, value, look, "a proper list")
     if rest is not NIL:
         raise wrong_type(name, value, "a list" if items == [] else "a proper list")
     spend(name, len(items))
@@ -34,13 +44,13 @@ def proper(name: str, value: Any) -> list[Value]:
 
 def conses(name: str, value: Any) -> Iterator[Cons]:
     """The conses of a proper list, one after another; E-TYPE where it turns out to be none."""
-    rest, count = value, 0
+    rest, count, look = value, 0, LONG
     while rest.__class__ is Cons:
         yield rest
         rest = rest.cdr
         count += 1
-        if count >= LONG and _never_ends(value, count):
-            raise wrong_type(name, value, "a proper list")
+        if count == look:
+            look = _look(name, value, look, "a proper list")
     if rest is not NIL:
         raise wrong_type(name, rest, "a list")
     spend(name, count)
@@ -49,12 +59,12 @@ def conses(name: str, value: Any) -> Iterator[Cons]:
 def cells(name: str, value: Any) -> list[Cons]:
     """The conses of a list, which may be dotted but not circular."""
     found: list[Cons] = []
-    rest = value
+    rest, look = value, LONG
     while rest.__class__ is Cons:
         found.append(rest)
         rest = rest.cdr
-        if len(found) >= LONG and _never_ends(value, len(found)):
-            raise wrong_type(name, value, "a list that ends")
+        if len(found) == look:
+            look = _look(name, value, look, "a list that ends")
     if not found and value is not NIL:
         raise wrong_type(name, value, "a list")
     spend(name, len(found))
@@ -88,7 +98,8 @@ def circular(value: Any) -> bool:
 
 def filled(name: str, count: int, item: Value) -> Value:
     """A list of `count` times the item."""
-    check_cells(name, count)
+    claim_cells(name, count)
+    spend(name, count)  # a cons is twice an element
     result: Value = NIL
     for _ in range(count):
         result = Cons(item, result)

@@ -7,7 +7,7 @@ from typing import Any
 from ..definitions import builtin
 from ..faults import wrong_type
 from ..printer import Settings, current_settings, print_text
-from ..streams import StringInputStream, StringOutputStream, column_of, pieces_of, write_text
+from ..streams import StringInputStream, StringOutputStream, pieces_of, write_text
 from ..values import NIL, String, Symbol, T, Value
 from .bounds import bounds
 from .characters import char_of
@@ -143,7 +143,7 @@ def terpri(stream: Any = NIL) -> Value:
 @builtin("fresh-line", "(&optional stream)")
 def fresh_line(stream: Any = NIL) -> Value:
     """Write a newline unless at the start of a line; whether it did."""
-    if column_of(pieces_of("fresh-line", stream)) == 0:
+    if pieces_of("fresh-line", stream).column == 0:
         return NIL
     write_text("fresh-line", stream, "\n")
     return T
@@ -194,5 +194,5 @@ def format_(destination: Any, control: Any, *arguments: Any) -> Value:
     if destination is NIL:
         return String(format_text(control, list(arguments)))
     target = pieces_of("format", NIL if destination is T else destination)
-    target.append(format_text(control, list(arguments), column_of(target)))
+    target.append(format_text(control, list(arguments), target.column))
     return NIL

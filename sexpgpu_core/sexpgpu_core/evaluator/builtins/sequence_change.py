@@ -8,6 +8,7 @@ from typing import Any
 from ..equality import eql, eql_key, equal, equal_key
 from ..faults import wrong_type
 from ..sequence_parts import alike, items_of, write_back
+from ..spending import spend
 from ..values import NIL, Value
 from .bounds import bounds
 from .calling import element_test, key_of, predicate_test, relation_of
@@ -174,6 +175,7 @@ def _repeated_by(keys: list[Any], holds: Callable[[Any, Any], bool], keep_first:
     hits: set[int] = set()
     for i, k in enumerate(keys):
         others = range(i) if keep_first else range(i + 1, len(keys))
+        spend("remove-duplicates", len(others))
         for j in others:
             if holds(keys[j], k) if keep_first else holds(k, keys[j]):
                 hits.add(i)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..definitions import builtin
 from ..sequence_parts import items_of
+from ..spending import spend
 from ..values import NIL, Value
 from .bounds import bounds
 from .calling import element_test, key_of, predicate_test, relation_of
@@ -143,18 +144,21 @@ def search(
     holds = relation_of("search", test, test_not)
     places = range(len(items) - len(pattern) + 1)
     for at in reversed(places) if from_end is not NIL else places:
-        if _fits(pattern, items, at, holds):
+        fitting = _fitting(pattern, items, at, holds)
+        if fitting == len(pattern):
             return begin + at
+        spend("search", fitting)
     return NIL
 
 
-def _fits(
+def _fitting(
     pattern: list[Value], items: list[Value], at: int, holds: Callable[[Any, Any], bool]
-) -> bool:
-    for i, x in enumerate(pattern):  # noqa: SIM110 - C must call no user function
+) -> int:
+    """How many elements of the pattern, from its first, are found there."""
+    for i, x in enumerate(pattern):
         if not holds(x, items[at + i]):
-            return False
-    return True
+            return i
+    return len(pattern)
 
 
 @builtin("mismatch", f"(sequence1 sequence2 {_TWO})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..definitions import builtin
-from ..faults import check_cells
+from ..faults import claim_cells
 from ..sequence_parts import (
     alike,
     get_element,
@@ -16,6 +16,7 @@ from ..sequence_parts import (
     stored,
     write_back,
 )
+from ..spending import spend
 from ..values import NIL, Cons, Value, Vector
 from .bounds import bounds, natural
 
@@ -67,7 +68,7 @@ def copy_seq(sequence: Any) -> Value:
 def make_sequence(spec: Any, size: Any, *, initial_element: Any = None) -> Value:
     """A sequence of a type and length."""
     count = natural("make-sequence", size)
-    check_cells("make-sequence", count)
+    claim_cells("make-sequence", count)
     if initial_element is None:
         initial_element = default_element(spec)
     return sequence_of_type("make-sequence", spec, [initial_element] * count)
@@ -96,7 +97,7 @@ def concatenate(spec: Any, *sequences: Any) -> Value:
     joined: list[Value] = []
     for part in sequences:
         joined += items_of("concatenate", part)
-        check_cells("concatenate", len(joined))
+        claim_cells("concatenate", len(joined))
     return sequence_of_type("concatenate", spec, joined)
 
 
@@ -123,6 +124,7 @@ def nreverse(sequence: Any) -> Value:
 def fill(sequence: Any, item: Any, *, start: Any = 0, end: Any = NIL) -> Value:
     """Set every element of the part to the item; the sequence."""
     first, last = bounds("fill", start, end, length_of("fill", sequence))
+    spend("fill", last - first)
     if isinstance(sequence, Vector):
         sequence.data[first:last] = [stored("fill", sequence, item)] * (last - first)
     else:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..definitions import builtin
 from ..equality import eql, eql_key, equal, equal_key
+from ..spending import spend
 from ..values import NIL, Cons, T, Value
 from .association import KEYS
 from .calling import Predicate, key_of, relation_of
@@ -24,6 +25,7 @@ def _has(keys: list[Any], holds: Predicate) -> Callable[[Any], bool]:
         return lambda x: hashed(x) in known
 
     def search(x: Any) -> bool:
+        spend("a set", len(keys))
         for k in keys:  # noqa: SIM110 - C must call no user function
             if holds(x, k):
                 return True

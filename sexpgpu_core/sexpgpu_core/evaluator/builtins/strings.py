@@ -7,7 +7,7 @@ from typing import Any
 
 from ..definitions import builtin
 from ..equality import active
-from ..faults import check_cells, wrong_type
+from ..faults import claim_cells, wrong_type
 from ..sequence_parts import items_of
 from ..symbol_text import capitalize
 from ..values import NIL, String, T, Value, character
@@ -42,7 +42,7 @@ def string(designator: Any) -> Value:
 def make_string(size: Any, *, initial_element: Any = None, element_type: Any = None) -> Value:
     """A string of that many times the character."""
     count = natural("make-string", size)
-    check_cells("make-string", count)
+    claim_cells("make-string", count)
     char = "\0" if initial_element is None else char_of("make-string", initial_element)
     return String([char] * count)
 
