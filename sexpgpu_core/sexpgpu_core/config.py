@@ -130,7 +130,7 @@ def read(file: Path) -> dict[str, Any]:
 def _fits(file: Path, name: str, key: str, value: Any) -> None:
     """E-USAGE-CONFIG for a value of another type, or a limit below 1."""
     wanted = KEYS[name][key].__name__
-    if not isinstance(value, KEYS[name][key]) or (wanted == "int" and isinstance(value, bool)):
+    if type(value).__name__ != wanted:
         message = f"[{name}] {key} must be of type {wanted}, not {value!r}"
     elif name == "limits" and value < 1:
         message = f"[limits] {key} must be at least 1, not {value}"

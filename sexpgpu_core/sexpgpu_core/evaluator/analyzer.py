@@ -6,7 +6,7 @@ all.
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, problem
@@ -21,11 +21,12 @@ from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, parse_body
 from .definitions import BODY_MACROS, core_symbol
 from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, copied, endless, spliced
+from .habits import HABITS
 from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .mistakes import HABITS, call_mistake, no_function_form, unbound_variable, unsupported
+from .mistakes import call_mistake, no_function_form, unbound_variable, unsupported
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
 from .scope import (
@@ -53,7 +54,6 @@ class Analyzer(Expander):
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
         self.errors: list[Diagnostic] = []
-        self.depth = 0  # of the form being analyzed
         self.weight = 0  # steps of one run of the forms analyzed so far
         self.loading = False  # a file, whose forms are compiled and loaded at once
         self.watching: list[list[Variable]] = []
@@ -92,7 +92,7 @@ class Analyzer(Expander):
 
     def _expansion(self, form: Value, scope: Scope, tail: Tail | None, at: Value) -> Node:
         """A symbol macro's expansion, placed where its name stands."""
-        self._enter()
+        self.enter()
         if form.__class__ is Cons:
             form = place(copied(form), element_span(at))
         node = self.node(form, scope, tail, at)
@@ -100,22 +100,11 @@ class Analyzer(Expander):
         return node
 
     def _compound(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
-        self._enter()
+        self.enter()
         self.weight += 1
         node = self._analyzed(form, scope, tail)
         self.depth -= 1
         return node
-
-    def _enter(self) -> None:
-        """One form deeper: E-LIMIT-DEPTH beyond a quarter of the depth that calls may have."""
-        self.depth += 1
-        if self.depth > self.m.limits.depth // 4:
-            self.depth = 0
-            raise problem(
-                "E-LIMIT-DEPTH",
-                f"forms are nested over {self.m.limits.depth // 4:,} deep, "
-                "or a macro expands into itself",
-            )
 
     def _analyzed(self, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         try:
@@ -152,6 +141,8 @@ class Analyzer(Expander):
         """Note what is wrong with a form."""
         raising.at_form(error, form)
         self.errors.append(error.diagnostic)
+        for variable in chain.from_iterable(self.watching):
+            variable.used = True  # perhaps: what is wrong was not looked through
         return Fail(error)
 
     # Calls

@@ -14,7 +14,7 @@ from .definitions import core_symbol, native_macro
 from .machine import Machine
 from .made_forms import form as make
 from .made_forms import form_with, fresh, listed, quoted
-from .mistakes import shape
+from .mistakes import replacing, shape
 from .nodes import Code, Constant, If, Node, value_code
 from .printer import brief
 from .scope import Scope, Tail
@@ -137,7 +137,8 @@ def _cond(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
             raise shape("cond", "(cond (test form...) ...)", f"{brief(clause)} is no clause")
         items_of(clause, form)
         if clause.car.__class__ is Symbol and clause.car.name in ("ELSE", "OTHERWISE"):
-            raise shape("cond", "(t form...)", f"the last test is t, not {clause.car!r}")
+            edit = replacing(clause, repr(clause.car), "t")
+            raise shape("cond", "(t form...)", f"the last test is t, not {clause.car!r}", edit)
         test = an.node(clause.car, scope, None, clause)
         before = an.weight
         rows.append((test, an.forms(clause.cdr, scope, tail) if clause.cdr is not NIL else None,
@@ -222,7 +223,7 @@ def _case(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
                             f"{clause.car!r} stands only in the last clause")  # fmt: skip
             default = body
         else:
-            _warn_never(an, clause)
+            _warn_never(an, clause, not exact and rest.cdr is NIL)
             keys.append(_keys(clause.car, clause))
             bodies.append(body)
         rest = rest.cdr
@@ -244,8 +245,12 @@ def _keys(keys: Value, clause: Cons) -> list[Value]:
     return items_of(keys, clause) if keys.__class__ is Cons else [keys]
 
 
-def _warn_never(an: Analyzer, clause: Cons) -> None:
-    """W-CASE-NEVER: quoted keys, strings, a bare nil."""
+DEFAULTS = ("ELSE", "DEFAULT", "_")
+"""How other languages write the last clause."""
+
+
+def _warn_never(an: Analyzer, clause: Cons, last: bool) -> None:
+    """W-CASE-NEVER: quoted keys, strings, a bare nil, else."""
     keys = clause.car
     listed_keys = _keys(keys, clause)
     if keys is NIL:
@@ -255,6 +260,8 @@ def _warn_never(an: Analyzer, clause: Cons) -> None:
         hint = f"write ({brief(keys.cdr.car)} ...) without the quote"
     elif any(key.__class__ is String for key in listed_keys):
         why, hint = "a string is never eql to another", "use cond with string="
+    elif last and keys.__class__ is Symbol and keys.name in DEFAULTS:
+        why, hint = f"{keys!r} is the key {keys!r}", "the clause for all else is (t ...)"
     else:
         return
     span, written = element_span(clause), None

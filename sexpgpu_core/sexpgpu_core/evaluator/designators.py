@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..diagnostics import problem
 from .machine import current
 from .printer import brief
-from .values import NIL, Function, Symbol, Value
+from .values import NIL, Function, Symbol, Value, Vector
 
 
 def function_of(value: Value) -> Function:
@@ -26,9 +26,16 @@ def function_of(value: Value) -> Function:
     error = problem(
         "E-TYPE",
         f"{brief(value)} is no function",
-        hint="a function is #'name or (lambda ...)",
+        hint=_hint(value),
         wanted="function",
     )
     error.datum = value  # type: ignore[attr-defined]
     error.expected = "function"  # type: ignore[attr-defined]
     raise error
+
+
+def _hint(value: Value) -> str:
+    """How a function is written; Clojure's #(+ % 1) is a vector."""
+    if isinstance(value, Vector) and any(getattr(x, "name", "") in ("%", "%1") for x in value.data):
+        return "#(...) is a vector: a function of one argument is (lambda (x) ...)"
+    return "a function is #'name or (lambda ...)"

@@ -38,6 +38,18 @@ class Expander:
 
     def __init__(self, machine: Machine) -> None:
         self.m = machine
+        self.depth = 0  # of the form being analyzed
+
+    def enter(self) -> None:
+        """One form deeper: E-LIMIT-DEPTH beyond a quarter of the depth that calls may have."""
+        self.depth += 1
+        if self.depth > self.m.limits.depth // 4:
+            self.depth = 0
+            raise problem(
+                "E-LIMIT-DEPTH",
+                f"forms are nested over {self.m.limits.depth // 4:,} deep, "
+                "or a macro expands into itself",
+            )
 
     def expand(self, form: Cons, expander: Callable[[Value, Any], Value], scope: Scope) -> Value:
         """One expansion; what it makes stands where the call stands."""

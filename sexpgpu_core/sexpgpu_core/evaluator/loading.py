@@ -43,6 +43,8 @@ class Loading:
         self.errors: list[Diagnostic] = []
         self.stopped = False
         self.nesting = 0  # of progns at top level
+        self.atoms: dict[int, Cons] = {}  # those among the forms, by number, with their places
+        self.at: Cons | None = None
 
     def run(self) -> None:
         """Load; raises Problems with all that is wrong, in source order."""
@@ -52,9 +54,9 @@ class Loading:
         try:
             shadow_names(evaluator, self.source, self.module)
             forms = self._read()
-            for form in forms:
+            for number, form in enumerate(forms):
                 if not self.stopped:
-                    self.form(form)
+                    self.form(form, self.atoms.get(number))
             if not self.stopped:
                 self._check_references()
                 self._check_exports(forms)
@@ -72,8 +74,11 @@ class Loading:
     def _read(self) -> list[Value]:
         """All forms; what is required is loaded on the way, since later names depend on it."""
         reader = Reader(self.source, self.module, self.text)
-        forms = []
+        forms: list[Value] = []
         for form in reader.forms():
+            if form.__class__ is not Cons:
+                place = reader.span(reader.start, reader.end)
+                self.atoms[len(forms)] = Cons(form, NIL, place)
             forms.append(form)
             if head_name(form) in HEADS and form.car.home == "":
                 reader.forget_names()
@@ -99,9 +104,10 @@ class Loading:
         else:
             provide(form, self.module)
 
-    def form(self, form: Value) -> None:
-        """Evaluate a top-level form; what is wrong with it joins `errors`."""
+    def form(self, form: Value, at: Cons | None = None) -> None:
+        """Evaluate a top-level form; what is wrong with it joins `errors`. `at` holds an atom."""
         evaluator = self.evaluator
+        self.at = at
         head = head_name(form)
         span = span_of(form)
         try:
@@ -146,7 +152,7 @@ class Loading:
         analyzer.depth = 0
         self._check_head(form)
         function = FunctionScope(None)
-        node = analyzer.node(form, Scope(function, {}, {}, {}, {}), None, None)
+        node = analyzer.node(form, Scope(function, {}, {}, {}, {}), None, self.at)
         if len(analyzer.errors) > before:
             self.errors += analyzer.errors[before:]
             self.poison(form)
@@ -220,7 +226,7 @@ class Loading:
                 if symbol in evaluator.poisoned_variables or symbol in evaluator.symbol_macros:
                     continue
                 span = element_span(reference.at)
-                error = unbound_variable(evaluator, symbol).locate(span, chain_of(span))
+                error = unbound_variable(evaluator, symbol, span).locate(span, chain_of(span))
                 self._note(error.diagnostic)
 
         for symbol, at in evaluator.analyzer.assignments:

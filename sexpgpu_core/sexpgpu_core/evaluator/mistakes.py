@@ -1,6 +1,4 @@
-"""Problems about names and shapes, with the word that was meant: habits of other Lisps and Python
-too.
-"""
+"""Problems about names and shapes, with the word that was meant."""
 
 from __future__ import annotations
 
@@ -8,9 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Change, Edit, Problem, nearest, problem
-from ..reader import MadeSpan, element_span
+from ..reader import MadeSpan, element_span, span_of
 from ..spans import Span
 from .definitions import BUILTINS, CHAPTERS, NATIVE_MACROS
+from .habits import HABITS, VALUES
 from .printer import brief
 from .scope import Variable
 from .unsupported import unsupported as left_out
@@ -19,79 +18,16 @@ from .values import UNBOUND, Cons, Function, Symbol, Value
 if TYPE_CHECKING:
     from .machine import Cell, Machine
 
-HABITS = {
-    "DEFN": "defun",
-    "DEF": "defparameter",
-    "DEFINE": "defun or defparameter",
-    "FN": "lambda",
-    "SET!": "setf",
-    "SET-CAR!": "setf car",
-    "NULL?": "null",
-    "NIL?": "null",
-    "EMPTY?": "null",
-    "ZERO?": "zerop",
-    "PAIR?": "consp",
-    "LIST?": "listp",
-    "NUMBER?": "numberp",
-    "STRING?": "stringp",
-    "SYMBOL?": "symbolp",
-    "INTEGER?": "integerp",
-    "EVEN?": "evenp",
-    "ODD?": "oddp",
-    "EQ?": "eq",
-    "EQUAL?": "equal",
-    "EQV?": "eql",
-    "BEGIN": "progn",
-    "DO!": "progn",
-    "LETREC": "labels",
-    "ELSE": "t, as in (cond ... (t form))",
-    "ELIF": "cond",
-    "DISPLAY": "princ",
-    "PRINTF": "format",
-    "PRINTLN": "print",
-    "STR": "format",
-    "COUNT-IF?": "count-if",
-    "FILTER": "remove-if-not",
-    "FOLDL": "reduce",
-    "FOLDR": "reduce with :from-end t",
-    "FOLD": "reduce",
-    "FOREACH": "dolist",
-    "FOR-EACH": "mapc",
-    "FOR": "dolist, dotimes or loop for",
-    "WHILE": "loop while",
-    "RANGE": "loop for i below n collect i",
-    "LEN": "length",
-    "HEAD": "first",
-    "TAIL": "rest",
-    "CONJ": "cons or push",
-    "ASSOC-REF": "assoc",
-    "MODULO": "mod",
-    "REMAINDER": "rem",
-    "QUOTIENT": "truncate",
-    "CALL/CC": "block and return-from",
-    "RAISE": "error",
-    "TRY": "handler-case",
-    "IMPORT": "require",
-    "TRUE": "t",
-    "FALSE": "nil",
-    "NONE": "nil",
-    "NULL": "nil",
-    "==": "=",
-    "!=": "/=",
-    "%": "mod",
-    "**": "expt",
-    "&&": "and",
-    "||": "or",
-    "!": "not",
-}
+UNKNOWN = "define it with defun or defmacro, or bring its module in with require"
 
 
-def shape(name: str, wants: str, why: str | None = None) -> Problem:
+def shape(name: str, wants: str, why: str | None = None, edit: Edit | None = None) -> Problem:
     """E-FORM-SHAPE of a form, with the shape it should have."""
     return problem(
         "E-FORM-SHAPE",
         f"{name}: {why}" if why else f"this {name} form is not of its shape",
         hint=f"write it as {wants}",
+        edit=edit,
         form=name,
         wants=wants,
     )
@@ -101,7 +37,11 @@ def call_mistake(function: Function, given: int) -> Problem:
     """E-CALL-ARGUMENTS found before the call is made."""
     from .closures import wrong_count
 
-    return wrong_count(function, given)
+    error = wrong_count(function, given)
+    if function.name == "map" and given == 2:  # as in Scheme
+        hint = "(mapcar function list), or (map 'list function sequence)"
+        error = Problem(error.diagnostic._replace(hint=hint))
+    return error
 
 
 def replacing(at: Value, old: str, new: str) -> Edit | None:
@@ -114,11 +54,16 @@ def replacing(at: Value, old: str, new: str) -> Edit | None:
 
 def no_function_form(form: Cons) -> Problem:
     """The head of a call is neither a name nor a lambda expression."""
+    from .foreign import operand_first
+
     head = form.car
-    hint = "a list of values is (list ...), or quoted: '(...)"
+    hint, edit = "a list of values is (list ...), or quoted: '(...)", None
     if head.__class__ is Cons:
         hint = "the value of a form is called by (funcall form argument ...)"
-    return problem("E-FORM-SHAPE", f"{brief(head)} is no function name", hint=hint)
+    found = operand_first(form)
+    if found is not None:
+        hint, edit = found
+    return problem("E-FORM-SHAPE", f"{brief(head)} is no function name", hint=hint, edit=edit)
 
 
 def function_names(m: Machine) -> Iterable[str]:
@@ -161,6 +106,10 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
             name=brief(symbol),
         )
     name = repr(symbol)
+    if symbol.constant:
+        from .foreign import no_function
+
+        return no_function(name)
     instead = None if symbol.name in HABITS else left_out(symbol.name)
     if instead is not None:
         return _unsupported(symbol, instead)
@@ -173,13 +122,26 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
         hint = INTERNED.format(lower.name)
         message = f"no function or macro is named {name}"
         return problem("E-NAME-FUNCTION", message, hint=hint, name=name)
+    from .foreign import brackets, call_habit
+
     habit = HABITS.get(symbol.name)
+    found = None
+    if habit is None or symbol.name == "DEFINE":
+        found = call_habit(at, name, lambda other: other in BUILTINS)
     near = habit or exporter_of(m, symbol.name) or near_name(name, function_names(m))
-    edit = replacing(at, name, near) if near and " " not in near else None
+    near = near if near != name else None
+    if found is not None:
+        (hint, edit), near = found, None
+    else:
+        edit = replacing(at, name, near) if near and " " not in near else None
+        hint = f"write {near}" if habit else f"did you mean {near}?" if near else UNKNOWN
+        turned = brackets(span_of(at)) if habit in ("defun", "lambda") else None
+        if edit is not None and turned is not None:
+            edit = Edit(edit.title, (*edit.changes, *turned.changes))
     return problem(
         "E-NAME-FUNCTION",
         f"no function or macro is named {name}",
-        hint=f"write {near}" if habit else f"did you mean {near}?" if near else None,
+        hint=hint,
         edit=edit,
         name=name,
         written=name,
@@ -233,18 +195,20 @@ def _unsupported(symbol: Symbol, instead: str) -> Problem:
     )
 
 
-def unbound_variable(m: Machine, symbol: Symbol) -> Problem:
+def unbound_variable(m: Machine, symbol: Symbol, span: Span | None = None) -> Problem:
     """E-NAME-UNBOUND with the nearest variable, or `#'name` for a function."""
+    from .foreign import with_habit
+
+    return with_habit(_unbound(m, symbol), repr(symbol), span)
+
+
+def _unbound(m: Machine, symbol: Symbol) -> Problem:
     name = repr(symbol)
-    habit = {"TRUE": "t", "FALSE": "nil", "NONE": "nil", "NULL": "nil", "ELSE": "t"}
-    if symbol.name in habit:
-        return problem("E-NAME-UNBOUND", f"no variable is named {name}",
-                       hint=f"write {habit[symbol.name]}", name=name, written=name,
-                       nearest=habit[symbol.name])  # fmt: skip
-    if symbol.name[:1] in ("[", "{"):
-        message = f"no variable is named {name}: brackets are part of names"
-        hint = "a vector is #(...) or (vector ...), a list (list ...)"
-        return problem("E-NAME-UNBOUND", message, hint=hint, name=name)
+    if symbol.name in VALUES:
+        value = VALUES[symbol.name]
+        return problem("E-NAME-UNBOUND", f"no variable is named {name}", hint=f"write {value}",
+                       name=name, written=name,
+                       nearest=value if " " not in value else None)  # fmt: skip
     cell = m.cells.get(symbol)
     if (cell is not None and cell.function is not None) or symbol.name in BUILTINS:
         return problem(

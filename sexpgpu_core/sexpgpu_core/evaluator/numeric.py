@@ -9,9 +9,10 @@ import operator
 from collections.abc import Callable
 from math import gcd, isfinite
 
+from ..diagnostics import Problem
 from .faults import bad_arithmetic, too_big, wrong_type
 from .spending import limits, spend_bits, spend_product, spend_quotient
-from .values import Ratio, Value
+from .values import Ratio, Staged, String, Symbol, Value
 
 BIG = 1 << 62
 NUMBERS = (int, float, Ratio)
@@ -118,11 +119,24 @@ def combine(op: str, a: Value, b: Value) -> Value:
     return checked(op, found)
 
 
+def _not_compared(name: str, x: Value) -> Exception:
+    """E-TYPE; of = with what compares such a value."""
+    error = wrong_type(name, x, "a real number")
+    if name not in ("=", "/=") or not isinstance(error, Problem) or isinstance(x, Staged):
+        return error
+    word = "eq" if x.__class__ is Symbol else "string=" if isinstance(x, String) else "equal"
+    d = error.diagnostic
+    shown = f"write {word}" if name == "=" else f"write (not ({word} a b))"
+    facts = {**d.facts, "written": name, "nearest": word} if name == "=" else d.facts
+    error.diagnostic = d._replace(hint=f"{name} compares numbers: {shown}", facts=facts)
+    return error
+
+
 def compare(name: str, a: Value, b: Value) -> int:
     """-1, 0 or 1 by exact value; not a number compares as 2 (no relation holds)."""
     for x in (a, b):
         if not is_number(x):
-            raise wrong_type(name, x, "a real number")
+            raise _not_compared(name, x)
     if a.__class__ is Ratio or b.__class__ is Ratio:
         for x, sign in ((a, 1), (b, -1)):
             if x.__class__ is float and not isfinite(x):

@@ -103,7 +103,7 @@ def unbound(m: Machine, symbol: Symbol, span: Span | None) -> BaseException:
 
     if symbol in m.poisoned_variables:
         return Poisoned(symbol.name)
-    error = unbound_variable(m, symbol)
+    error = unbound_variable(m, symbol, span)
     error.cell = symbol  # type: ignore[attr-defined]
     error.locate(span, chain_of(span))
     return _signalled(m, error)

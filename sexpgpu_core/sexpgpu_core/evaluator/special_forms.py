@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import Problem, lookup, problem
-from ..reader import MadeSpan, element_span
+from ..reader import MadeSpan, element_span, span_of
 from ..spans import Span
 from .analyzer import Analyzer
 from .binding_nodes import (
@@ -85,7 +85,7 @@ def _progn(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     return an.forms(form.cdr, scope, tail)
 
 
-@special_form("if", "(if test then [else])", 2, 3)
+@special_form("if", "(if test then [else]); (progn form...) makes one form of several", 2, 3)
 def _if(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     rest = form.cdr
     test = an.node(rest.car, scope, None, rest)
@@ -203,6 +203,8 @@ def binding_pairs(form: Value, whole: Cons, name: str) -> list[tuple[Symbol, Val
     while form.__class__ is Cons:
         item = form.car
         if item.__class__ is not Cons:
+            if item.__class__ is not Symbol:
+                raise shape(name, wants, f"{brief(item)} is no binding")
             pairs.append((variable_name(item, whole), None))
         else:
             parts = items_of(item, whole)
@@ -211,7 +213,12 @@ def binding_pairs(form: Value, whole: Cons, name: str) -> list[tuple[Symbol, Val
             pairs.append((variable_name(parts[0], whole), item.cdr if len(parts) > 1 else None))
         form = form.cdr
     if form is not NIL:
-        raise shape(name, wants, f"{brief(form)} is no list of bindings")
+        from .foreign import bindings_in_brackets
+
+        if form.__class__ is Symbol and form.name[:1] != "[" and name == "let":
+            wants = f"(labels (({form!r} (variable ...) form...)) ({form!r} value ...)), do or loop"
+        edit = bindings_in_brackets(span_of(whole))
+        raise shape(name, wants, f"{brief(form)} is no list of bindings", edit)
     return pairs
 
 

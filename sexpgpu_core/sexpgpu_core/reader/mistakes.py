@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 MEANT = {"n": "~%", "t": "~c"}
 HEAD = re.compile(r"\(\s*([^\s()]+(?:\s+[^\s()]+)?)")
+QUOTED = re.compile(r"'([^'()\"\n]*)'\Z")
 HABITS = {
     "t": ("#t is Scheme's", "t"),
     "f": ("#f is Scheme's", "nil"),
@@ -59,7 +60,14 @@ def prefix_alone(reader: Reader, frame: Frame) -> None:
     """A quote, a `#+` with nothing after it."""
     reader.suppress = 0
     end = frame.start + 1
-    shown = reader.text[frame.start : frame.start + 2].rstrip()
+    quoted = QUOTED.search(reader.text, reader.text.rfind("\n", 0, end) + 1, end)
+    if quoted is not None and reader.text[frame.start] == "'":
+        edit = Edit("write a string", (Change(reader.span(quoted.start(), end), f'"{quoted[1]}"'),))
+        error = problem("E-READ-SYNTAX", "a ' stands before one form and closes nothing",
+                        hint=f'a string is "{quoted[1]}"', edit=edit)  # fmt: skip
+        reader.report(error, quoted.start(), end)
+        return
+    shown = reader.text[frame.start : frame.start + 2].rstrip(" \n)")
     error = problem("E-READ-SYNTAX", f"nothing stands after {shown} that it could belong to")
     reader.report(error, frame.start, end)
 
@@ -196,6 +204,9 @@ def unknown_sharp(text: str, char: str) -> Problem:
         return problem("E-READ-EVAL", "#. asks for evaluation while reading")
     if text[1:2] == "<":
         return problem("E-READ-SYNTAX", f"{text} is how an object prints that cannot be read back")
+    if char.isspace() or not char:
+        message = "a # alone is no syntax: a comment begins with ;"
+        return problem("E-READ-SYNTAX", message, hint="write ;", written="#", nearest=";")
     habit = HABITS.get(char)
     if habit:
         return problem("E-READ-SYNTAX", f"{habit[0]}; write {habit[1]}", hint=f"write {habit[1]}")

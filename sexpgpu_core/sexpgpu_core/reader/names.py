@@ -94,10 +94,14 @@ def resolve(parts: list[str], text: str, names: Names) -> Symbol:
     """The symbol of the parts of a token that is no number."""
     if len(parts) == 1:
         return names.intern(parts[0])
+    if text[0] in "{[":
+        hint = "a property list is '(:key value), a table (make-hash-table), a vector #(...)"
+        raise problem("E-READ-SYNTAX", f"{text[0]} opens nothing here", hint=hint)
     if len(parts) == 2 and parts[0] == "":
         return keyword(parts[1])
     if len(parts) == 2 and parts[1]:
         return names.qualified(parts[0], parts[1], False)
     if len(parts) == 3 and parts[0] and parts[1] == "" and parts[2]:
         return names.qualified(parts[0], parts[2], True)
-    raise problem("E-READ-SYNTAX", f"{text} has a colon that reads as nothing")
+    hint = "a keyword begins with its colon, :name; parameters stand in a list, (lambda (x) ...)"
+    raise problem("E-READ-SYNTAX", f"{text} has a colon that reads as nothing", hint=hint)

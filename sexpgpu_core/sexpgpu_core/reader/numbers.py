@@ -49,7 +49,8 @@ def integer_of(digits: str, base: int = 10) -> int:
         return int(digits, base)
     half = len(digits) // 2
     head, tail = integer_of(digits[:-half], base), integer_of(digits[-half:], base)
-    return head * base**half + tail
+    power: int = base**half
+    return head * power + tail
 
 
 def ratio(numerator: int, denominator: int, text: str) -> Value:

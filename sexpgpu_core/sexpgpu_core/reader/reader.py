@@ -217,7 +217,7 @@ class Reader:
             frame.items.append(value)
             frame.starts.append(start)
             return MISSING
-        self.end = end
+        self.start, self.end = start, end
         if self.labels.known:
             self.labels = Labels(self.labels.circular)
         mistakes.inner_definition(self, self._column)

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from sexpgpu_core.diagnostics import Diagnostic, Problems
+from sexpgpu_core.diagnostics import Diagnostic, Edit, Problems
 from sexpgpu_core.evaluator.evaluator import Evaluator
+from sexpgpu_core.evaluator.habits import CLOJURE, EMACS, HABITS, PYTHON, SCHEME
+from sexpgpu_core.evaluator.mistakes import function_names
 from sexpgpu_core.spans import Source
+from sexpgpu_core.staging import declare
+
+LINES = Path(__file__).with_name("habits.tsv").read_text(encoding="utf-8").splitlines()
+BUILTINS = declare.DEFINED
+"""Tensor builtins too: imported for what they define."""
+
+ROWS = [tuple(line.split("\t")) for line in LINES if not line.startswith("#")]
 
 
 def said(text: str) -> list[Diagnostic]:
@@ -18,49 +29,49 @@ def said(text: str) -> list[Diagnostic]:
     return evaluator.diagnostics
 
 
-@pytest.mark.parametrize(
-    ("text", "help"),
-    [
-        ("(defn f (x) x)", "defun"),
-        ("(def x 1)", "defparameter"),
-        ("(define (f x) x)", "defun"),
-        ("(fn (x) x)", "lambda"),
-        ("(print #t)", "write t"),
-        ("(print #f)", "write nil"),
-        ("(nil? 1)", "null"),
-        ("(null? 1)", "null"),
-        ("(empty? 1)", "null"),
-        ("(set! x 1)", "setf"),
-        ("(begin 1 2)", "progn"),
-        ("(letrec ((f 1)) f)", "labels"),
-        ("(cond (else 1))", "t"),
-        ("(print True)", "write t"),
-        ("(print None)", "write nil"),
-        ("(print false)", "write nil"),
-        ("(len '(1 2))", "length"),
-        ("(range 3)", "loop"),
-        ("(println 1)", "print"),
-        ("(== 1 2)", "="),
-        ("(!= 1 2)", "/="),
-        ("(% 7 2)", "mod"),
-        ("(** 2 3)", "expt"),
-        ("(import x)", "require"),
-        ("(raise 1)", "error"),
-        ("(try 1)", "handler-case"),
-        ("(for-each 1 2)", "mapc"),
-        ("(let ((f #'car)) (f '(1)))", "funcall"),
-        ("(print car)", "#'car"),
-        ('(print "a\\n")', "~%"),
-        ("(case 1 ('a 1))", "a"),
-        ('(case 1 ("a" 1))', "string"),
-        ("(defclass point (object) (x y)) (make-instance 'point)", "define it: (defclass"),
-        ("(reduce * '(1 2))", "#'*"),
-        ("(defpackage :shapes)", "require"),
-        ("(list [1 2])", "#(...)"),
-        ("(let [x 1] x)", "(let ((name value)"),
-    ],
-)
-def test_a_habit_of_another_language_is_told_the_word_here(text: str, help: str) -> None:
-    found = said(text)
-    assert found
-    assert any(help in f"{d.message} {d.hint}" for d in found), [(d.message, d.hint) for d in found]
+def edited(text: str, edit: Edit | None) -> str:
+    """The text after an edit."""
+    if edit is None:
+        return ""
+    for change in sorted(edit.changes, key=lambda c: -c.span.start):
+        text = text[: change.span.start] + change.new + text[change.span.end :]
+    return text
+
+
+@pytest.mark.parametrize(("text", "code", "help", "fixed"), ROWS, ids=[row[0] for row in ROWS])
+def test_a_habit_gets_its_help_and_its_edit(text: str, code: str, help: str, fixed: str) -> None:
+    found = [(d.code, d.hint, edited(text, d.edit)) for d in said(text)]
+    assert (code, help, fixed) in found
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row[3]], ids=lambda row: row[3])
+def test_what_an_edit_makes_no_longer_says_so(row: tuple[str, str, str, str]) -> None:
+    _, code, help, fixed = row
+    assert (code, help) not in [(d.code, d.hint) for d in said(fixed)]
+
+
+def test_an_escape_for_a_new_line_is_told_of_format() -> None:
+    assert any("~%" in str(d.hint) for d in said('(print "a\\n")'))
+
+
+def test_every_language_has_its_words_and_no_word_is_one_of_ours() -> None:
+    assert min(map(len, (SCHEME, CLOJURE, EMACS, PYTHON))) > 15
+    assert not set(HABITS) & {name.upper() for name in function_names(Evaluator())}
+
+
+def test_a_single_word_of_help_is_a_name_here() -> None:
+    known = set(function_names(Evaluator())) | {"nil", "t"}
+    words = [word for word in HABITS.values() if " " not in word and "," not in word]
+    assert [word for word in words if word not in known] == []
+
+
+def test_a_variable_of_a_form_that_is_wrong_is_not_called_unused() -> None:
+    found = said("(defun g (h) (h 1))")
+    assert [d.code for d in found] == ["E-NAME-FUNCTION"]
+
+
+def test_an_atom_at_top_level_has_its_place() -> None:
+    found = said("(print 1)\n\n  unknown")[0]
+    assert (found.code, found.span and found.span.line, found.span and found.span.column) == (
+        "E-NAME-UNBOUND", 3, 3,
+    )  # fmt: skip

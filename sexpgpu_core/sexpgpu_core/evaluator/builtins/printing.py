@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...diagnostics import Problem
 from ..definitions import builtin
 from ..faults import wrong_type
 from ..printer import Settings, current_settings, print_text
@@ -193,6 +194,12 @@ def format_(destination: Any, control: Any, *arguments: Any) -> Value:
 
     if destination is NIL:
         return String(format_text(control, list(arguments)))
+    if isinstance(destination, String) and destination.fill is None:
+        hint = "say where the text goes: (format nil ...) gives a string, (format t ...) prints"
+        error = wrong_type("format", destination, "a stream, t or nil")
+        if isinstance(error, Problem):
+            error.diagnostic = error.diagnostic._replace(hint=hint)
+        raise error
     target = pieces_of("format", NIL if destination is T else destination)
     target.append(format_text(control, list(arguments), target.column))
     return NIL
