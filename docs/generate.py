@@ -108,11 +108,23 @@ def _verb(
 ) -> list[str]:
     command = program.get_command(root, name)
     assert command is not None
+    lines = [f"### {name}", f"{title}. {summary}", "", *_usage(command, root, name, common)]
+    common = common & _flags(program, root, "doctor")  # `--steps` of these is their own
+    for word, inner in getattr(command, "commands", {}).items():
+        said = (inner.help or "").splitlines()[0]
+        lines += [said, "", *_usage(inner, root, f"{name} {word}", common)]
+    return lines
+
+
+def _usage(command: click.Command, root: click.Context, name: str, common: set[str]) -> list[str]:
+    """How it is called, and its own flags."""
     context = click.Context(command, info_name=name, parent=root)
     pieces = [p for p in command.collect_usage_pieces(context) if p != "[OPTIONS]"]
-    lines = [f"### {name}", f"{title}. {summary}", "", f"`sexpgpu {' '.join([name, *pieces])}`", ""]
+    lines = [f"`sexpgpu {' '.join([name, *pieces])}`", ""]
     for parameter in command.params:
-        if isinstance(parameter, click.Option) and not common & set(parameter.opts):
+        if isinstance(parameter, click.Option) and not (
+            parameter.hidden or common & set(parameter.opts)
+        ):
             lines.append(_flag(parameter))
     return [*lines, ""]
 

@@ -72,7 +72,7 @@ def _synopsis(context: click.Context | None) -> str:
     if context is None:
         return "sexpgpu --help lists the verbs"
     pieces = [p for p in context.command.collect_usage_pieces(context) if p != "[OPTIONS]"]
-    return " ".join(["sexpgpu", str(context.info_name), *pieces, "[FLAGS]"])
+    return " ".join([context.command_path, *pieces, "[FLAGS]"])
 
 
 def internal(error: BaseException, argv: list[str], cache: Path) -> tuple[Diagnostic, str | None]:

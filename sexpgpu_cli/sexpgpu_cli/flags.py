@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from sexpgpu_core.diagnostics import Problem, nearest, problem
+
 from .answer import Answer
 from .invocation import Invocation, split_set
 
@@ -29,6 +31,7 @@ _SELECT_OPTIONS = (
     click.option("--steps", type=click.IntRange(1), help="Instead of defrun's :steps."),
     click.option("--seed", type=click.IntRange(0), help="Instead of defrun's :seed."),
 )
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 SELECT = ("variant", "sets", "steps", "seed")
 
 
@@ -57,10 +60,50 @@ def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]]
         for option in reversed(options):
             wrapped = option(wrapped)
         wrapped.__click_params__ = wrapped.__click_params__ + own
-        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-        return click.command(name, context_settings=settings)(wrapped)
+        return click.command(name, context_settings=_SETTINGS)(wrapped)
 
     return make
+
+
+class Several(click.Group):
+    """A verb of several words: `checkpoint list`, `runs compare`. A wrong word says the nearest."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        command = super().get_command(ctx, cmd_name)
+        if command is None and not ctx.resilient_parsing:
+            raise _no_word(str(ctx.info_name), cmd_name, list(self.commands))
+        return command
+
+
+def _no_word(verb: str, word: str, known: list[str]) -> Problem:
+    near = nearest(word, known)
+    hint = f"did you mean {verb} {near}?" if near else f"known: {' '.join(known)}"
+    return problem("E-USAGE-VERB", f"{verb} has no {word}", hint=hint, nearest=near)
+
+
+def several(name: str, *commands: click.Command, alone: click.Command | None = None) -> Several:
+    """The verb NAME that is followed by one of the words of `commands`, or `alone` by none."""
+
+    @click.pass_context
+    def callback(ctx: click.Context, /, **given: Any) -> Any:
+        if ctx.invoked_subcommand is not None:
+            return None
+        if alone is not None and alone.callback is not None:
+            return alone.callback(**given)
+        words = [str(command.name) for command in commands]
+        hint = f"sexpgpu {name} {'|'.join(words)}"
+        raise problem("E-USAGE-MISSING", f"{name} needs one of {' '.join(words)}", hint=hint)
+
+    return Several(
+        name,
+        commands={str(command.name): command for command in commands},
+        callback=callback,
+        params=alone.params if alone is not None else None,
+        help=alone.help if alone is not None else None,
+        invoke_without_command=True,
+        subcommand_metavar="[" + "|".join(str(command.name) for command in commands) + "]",
+        context_settings=_SETTINGS,
+    )
 
 
 def selected(given: dict[str, Any]) -> dict[str, Any]:

@@ -25,12 +25,20 @@ class Invocation(NamedTuple):
     color: str = "auto"
     deny: frozenset[str] = frozenset()
     allow: frozenset[str] = frozenset()
+    argv: tuple[str, ...] = ()
 
     def say(self, text: str) -> None:
         """Progress and notes: to stderr, not under --quiet."""
         if not self.quiet:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
+
+    def warn(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Warnings that are not allowed, to stderr."""
+        from sexpgpu_core.diagnostics.render_text import render_all
+
+        if listed := self.judged(diagnostics):
+            self.say(render_all(listed, color=self.colored(sys.stderr), limit=5))
 
     def colored(self, stream: TextIO) -> bool:
         """Whether colours go to a stream."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -24,6 +25,9 @@ class Silent:
         at: TracebackType | None,
     ) -> None:
         return None
+
+    def began(self, folder: Path) -> None:
+        """The run's folder is there and locked."""
 
     def event(self, event: Event) -> None:
         """A line that was just written to events.jsonl."""

@@ -49,7 +49,7 @@ def _answer(argv: list[str]) -> int:
         os.environ["SEXPGPU_CONFIG"] = str(settings.file)
     registry = plugins.installed(settings)
     add_codes(registry.codes())
-    session = Invocation("", settings, registry)
+    session = Invocation("", settings, registry, argv=tuple(argv))
     gc.enable()
     try:
         given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .evaluator.evaluator import Evaluator
     from .experiment.declarations import Experiment
     from .runtime.run import Summary
+    from .runtime.runs import Run
+    from .runtime.verification import Verified
 
 Sets = Iterable[tuple[str, str]]
 """Knobs and their Lisp texts, in order: what -s gives."""
@@ -59,10 +61,12 @@ def load(
     seed: int | None = None,
     registry: Registry | None = None,
     limits: Mapping[str, int] | None = None,
+    kept: Mapping[str, str] = {},
 ) -> Loaded:
     """Read and evaluate a run file; nothing is traced yet.
 
-    `limits`: what [limits] of sexpgpu.toml may hold, and does if they are not given.
+    `limits`: what [limits] of sexpgpu.toml may hold, and does if they are not given. `kept`: texts
+    of modules by name, instead of what is installed or beside the file.
     """
     from .evaluator.machine import Limits
     from .staging.declare import declare
@@ -74,8 +78,8 @@ def load(
     base = _base(source)
     experiment, evaluator = declare(
         source,
-        modules=lambda name: _module(rows, name),
-        read_file=lambda path: _text(base / path),
+        modules=lambda name: _module(rows, name, kept),
+        read_file=lambda path: kept[path] if path in kept else _text(base / path),
         variant=variant,
         sets=dict(sets),
         steps=steps,
@@ -249,11 +253,19 @@ def run(
     threads: int | None = None,
     name: str | None = None,
     resume: str | None = None,
+    resume_changed: bool = False,
+    origin: str | None = None,
+    if_exists: str = "run",
+    deadline: float | None = None,
+    dry: bool = False,
     runs_root: str | Path = "runs",
     progress: Any = None,
 ) -> Summary:
-    """Train a file to its end; see runtime.run. `progress`: has event(dict), warnings(list)."""
-    from .training import train
+    """Train a file to its end; see runtime.run and training.Asked.
+
+    `progress`: has began(folder), event(dict), warnings(list).
+    """
+    from .training import Asked, train
 
     loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed)
     chosen = device or loaded.experiment.run.device or "cpu"
@@ -262,12 +274,34 @@ def run(
         _device_of(loaded.registry, chosen),
         compile,
         operations,
-        threads=threads,
-        name=name,
-        resume=resume,
+        asked=Asked(threads, name, resume, resume_changed, origin, if_exists, deadline, dry),
         root=Path(runs_root),
         progress=progress,
     )
+
+
+def verify(run: Run, *, steps: int | None = None, threads: int | None = None) -> Verified:
+    """Prove that resumes of a run are exact, by its own file; see runtime.verification."""
+    from .training import verify as proved
+
+    manifest, rows = run.manifest, plugins()
+    chosen = manifest["selection"]
+    loaded = load(
+        Source(_where_it_was(manifest), _text(run.path / "run.lisp")),
+        variant=chosen["variant"],
+        sets=tuple(chosen["set"].items()),
+        steps=manifest["steps"],
+        seed=manifest["seed"],
+        registry=rows,
+        kept={m["module"]: _text(run.path / m["path"]) for m in manifest.get("modules", ())},
+    )
+    named = device(manifest["device"]["name"], rows)
+    return proved(run, loaded, named, compile, threads=threads, steps=steps)
+
+
+def _where_it_was(manifest: Mapping[str, Any]) -> str:
+    """The path that the data of a run's file is beside of."""
+    return Path(manifest.get("cwd", "."), manifest["file"]).as_posix()
 
 
 def _device_of(registry: Registry, name: str | None) -> Device:
@@ -308,14 +342,14 @@ def _base(source: Source) -> Path:
     return Path.cwd() if source.name == "-" else Path(source.name).parent
 
 
-def _module(registry: Registry, name: str) -> Any:
+def _module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
     """A module by name, or None."""
     if registry.get("modules", name) is None:
         return None
     from .evaluator.modules import ModuleText
 
     path, text = registry.text("modules", name)
-    return ModuleText(path, text, registry.owner("modules", name) in BUILTIN)
+    return ModuleText(path, kept.get(name, text), registry.owner("modules", name) in BUILTIN)
 
 
 def _source_rows(registry: Registry) -> list[Any]:

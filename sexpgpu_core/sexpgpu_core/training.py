@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import Problem, Problems, problem
+from .records import NamedTuple
+from .runtime import runs
 from .runtime.attempt import attempt
+from .runtime.begin import exists
 from .runtime.machine import machine
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
@@ -20,60 +24,179 @@ if TYPE_CHECKING:
     from .ir import Operations
     from .runtime.fault import Cause, Fault
     from .runtime.folder import RunFolder
+    from .runtime.machine import Machine
+    from .runtime.verification import Verified
+
+Compiler = Callable[[Any, "Device"], "Compiled"]
+
+
+class Asked(NamedTuple):
+    """What is said of a run when it is started, beside its file.
+
+    `resume`, `changed`, `origin`: see runtime.attempt. `if_exists`: run, reuse or fail. `dry`: one
+    step in a folder that is thrown away.
+    """
+
+    threads: int | None = None
+    name: str | None = None
+    resume: str | None = None
+    changed: bool = False
+    origin: str | None = None
+    if_exists: str = "run"
+    deadline: float | None = None
+    dry: bool = False
 
 
 def train(
     loaded: Any,
     device: Device,
-    compile: Callable[[Any, Device], Compiled],
+    compile: Compiler,
     operations: Callable[[Any], Operations],
     *,
-    threads: int | None,
-    name: str | None,
-    resume: str | None,
+    asked: Asked,
     root: Path,
     progress: Any,
 ) -> Summary:
     """Compile, then run. Signals are taken from here on, also while it compiles."""
-    facts = device.probe()
-    if not facts.present:
-        raise problem("E-DEVICE-ABSENT", f"{device.name}: {facts.why}")
-    listener = progress.event if progress is not None else None
     with Signals() as signals:
         start = time.perf_counter()
+        here = _machine(device, asked.threads)
         compiled = compile(loaded, device)
         if progress is not None:
             progress.warnings(list(loaded.evaluator.diagnostics))
-        here = machine(device, facts, kind=device.name, threads=threads)
-        folder, checkpoint = attempt(
-            compiled.job,
-            root=root,
-            machine=here,
-            loaders=loaded.loaders,
-            resume=resume,
-            name=name,
-            listener=listener,
-        )
-        if signals.reason is not None:
-            return interrupted(folder, signals)
-        try:
-            session = device.open(compiled.job.units, compiled.job.persistent, threads=threads or 0)
-        except (Problem, Problems) as error:
-            found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
-            return failed(folder, found)
-        _told(folder, compiled, session, time.perf_counter() - start)
-        try:
-            return run_loop(
-                compiled.job,
-                session,
-                folder,
-                loaders=loaded.loaders,
-                resume=checkpoint,
-                signals=signals,
-                explain=_explain(compiled, session, lambda: operations(loaded.registry)),
+        earlier = _earlier(root, compiled.job.experiment_id, asked)
+        if earlier is not None:
+            return _reused(earlier, progress)
+        if not asked.dry:
+            return _run(
+                loaded, device, compiled, operations, asked, root, here, signals, progress, start
             )
-        finally:
-            session.close()
+        with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
+            root = Path(scratch)
+            return _run(
+                loaded, device, compiled, operations, asked, root, here, signals, progress, start
+            )
+
+
+def _machine(device: Device, threads: int | None) -> Machine:
+    facts = device.probe()
+    if not facts.present:
+        raise problem("E-DEVICE-ABSENT", f"{device.name}: {facts.why}")
+    return machine(device, facts, kind=device.name, threads=threads)
+
+
+def _earlier(root: Path, experiment_id: str, asked: Asked) -> runs.Run | None:
+    """The run to give again under --if-exists reuse. Raises E-RUN-EXISTS under fail."""
+    if asked.if_exists == "run" or asked.resume or asked.origin or asked.dry:
+        return None
+    same = [r for r in runs.listing(root) if r.manifest["experiment_id"] == experiment_id]
+    if asked.if_exists == "reuse":
+        return next((run for run in same if run.state == "finished"), None)
+    if same:
+        told = f"{same[0].path.name} is this experiment: {same[0].state}"
+        hint = "--if-exists reuse takes it; another --seed is another experiment."
+        raise problem("E-RUN-EXISTS", told, hint=hint, run=same[0].path.name)
+    return None
+
+
+def _reused(earlier: runs.Run, progress: Any) -> Summary:
+    status = dict(earlier.sound().status or {})
+    if progress is not None:
+        progress.warnings([exists(earlier)])
+    summary = status.get("summary")
+    return Summary("finished", int(status["exit"]), "reuse", None, summary, status, earlier.path)
+
+
+def _run(
+    loaded: Any,
+    device: Device,
+    compiled: Compiled,
+    operations: Callable[[Any], Operations],
+    asked: Asked,
+    root: Path,
+    here: Machine,
+    signals: Signals,
+    progress: Any,
+    start: float,
+) -> Summary:
+    folder, checkpoint = attempt(
+        compiled.job,
+        root=root,
+        machine=here,
+        loaders=loaded.loaders,
+        resume=asked.resume,
+        changed=asked.changed,
+        origin=asked.origin,
+        name=asked.name,
+        listener=progress.event if progress is not None else None,
+    )
+    if progress is not None:
+        progress.began(folder.path)
+    if signals.reason is not None:
+        return interrupted(folder, signals)
+    try:
+        session = _opened(device, compiled, asked.threads)
+    except (Problem, Problems) as error:
+        found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
+        return failed(folder, found)
+    _told(folder, compiled, session, time.perf_counter() - start)
+    try:
+        return run_loop(
+            compiled.job,
+            session,
+            folder,
+            loaders=loaded.loaders,
+            resume=checkpoint,
+            signals=signals,
+            deadline=asked.deadline,
+            explain=_explain(compiled, session, lambda: operations(loaded.registry)),
+            until=1 if asked.dry else None,
+            keep=not asked.dry,
+        )
+    finally:
+        session.close()
+
+
+def _opened(device: Device, compiled: Compiled, threads: int | None) -> Any:
+    return device.open(compiled.job.units, compiled.job.persistent, threads=threads or 0)
+
+
+def verify(
+    run: runs.Run,
+    loaded: Any,
+    device: Device,
+    compile: Compiler,
+    *,
+    threads: int | None,
+    steps: int | None,
+) -> Verified:
+    """Prove that resumes of a run are exact; `loaded` is its own file. See runtime.verification."""
+    from .runtime.verification import verify as proved
+
+    compiled = compile(loaded, device)
+    told, parent = run.manifest["experiment_id"], run.manifest.get("parent")
+    if compiled.job.experiment_id != told:
+        raise problem(
+            "E-RESUME-CHANGED",
+            f"{run.path.name} is experiment {told}; its file is {compiled.job.experiment_id} now",
+            hint="Its data or a module has changed, or the program's version.",
+            checkpoint=told,
+            file_now=compiled.job.experiment_id,
+        )
+    origin = None
+    if parent is not None:
+        _, origin = runs.save(run.path.parent, f"{parent['run']}@{parent['step']}")
+    with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
+        return proved(
+            run.path,
+            compiled.job,
+            lambda: _opened(device, compiled, threads),
+            loaders=loaded.loaders,
+            machine=_machine(device, threads),
+            scratch=Path(scratch),
+            steps=steps,
+            origin=origin,
+        )
 
 
 def _explain(

@@ -17,7 +17,7 @@ from sexpgpu_core.diagnostics import problem
 
 VERBS = [
     *("check", "completion", "docs", "doctor", "eval", "explain", "fmt", "ir", "new", "plugins"),
-    "run",
+    *("annotate", "events", "run", "runs", "status", "stop"),
 ]
 
 
@@ -25,7 +25,8 @@ def test_help_groups_the_verbs_and_imports_none(program: Program) -> None:
     done = program("--help")
     assert done.exit == 0
     assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
-        *("check", "eval", "fmt", "ir", "new", "run", "doctor", "plugins"),
+        *("check", "eval", "fmt", "ir", "new", "run", "stop"),
+        *("annotate", "checkpoint", "events", "runs", "status", "doctor", "plugins"),
         *("completion", "docs", "explain"),
     ]
 

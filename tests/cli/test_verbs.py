@@ -241,3 +241,29 @@ def test_the_shell_completes_topics_words_and_codes(
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(program: Program, shell: str) -> None:
     assert "_SEXPGPU_COMPLETE" in program("completion", shell).out
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("sexpgpu status ", ["one", "latest", "best"]),
+        ("sexpgpu events o", ["one"]),
+        ("sexpgpu sto", ["stop"]),
+    ],
+)
+def test_names_of_runs_are_completed(
+    program: Program,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+    wanted: list[str],
+) -> None:
+    for name, inside in (("one", "manifest.json"), ("other", "x")):
+        (Path("runs") / name).mkdir(parents=True)
+        (Path("runs") / name / inside).write_text("{}")
+    monkeypatch.setenv("_SEXPGPU_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    with pytest.raises(SystemExit):
+        program()
+    assert capsys.readouterr().out.split() == [f"plain,{name}" for name in wanted]

@@ -9,7 +9,7 @@ import pytest
 
 from sexpgpu_core.device import DeviceFacts
 from sexpgpu_core.diagnostics import Problem
-from sexpgpu_core.training import train
+from sexpgpu_core.training import Asked, train
 
 
 class Absent:
@@ -31,9 +31,7 @@ def test_a_device_that_is_not_here_is_told_before_anything_is_compiled(tmp_path:
             Absent(),  # type: ignore[arg-type]
             never,
             never,
-            threads=None,
-            name=None,
-            resume=None,
+            asked=Asked(),
             root=tmp_path,
             progress=None,
         )

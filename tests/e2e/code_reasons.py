@@ -22,11 +22,16 @@ SHOWN_BY = {
     "E-RESUME-PARAM": CORE + "runtime/test_run_loop.py"
     "::test_another_experiment_or_other_parameters_do_not_resume",
     "E-DATA-EXTRA": CORE + "data/test_data_loader.py::test_a_missing_extra_is_named",
+    "E-USAGE-BROKEN": E2E + "runs.py::test_a_document_that_cannot_be_read_is_told_by_its_code",
+    "E-RUN-LOST": E2E + "runs.py::test_a_run_whose_process_is_gone_is_lost_to_readers",
+    "W-RUN-LINE": E2E + "runs.py::test_lines_that_do_not_parse_are_told_and_passed",
     "E-DEVICE-OPERATION": "tests/cpu/test_cpu_session.py"
     "::test_an_operation_that_nothing_does_is_named",
     "E-DEVICE-COMPILE": "tests/cpu/test_cpu_loader.py::test_text_that_llvm_refuses_is_a_problem",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
     "E-RUN-WRITE": E2E + "storage.py::test_a_folder_that_cannot_be_written_is_told",
+    "E-CHECKPOINT-VERIFY": CORE + "runtime/test_run_verification.py"
+    "::test_a_device_that_gives_other_bits_is_found",
     "E-CHECKPOINT-CORRUPT": E2E + "storage.py::test_a_flipped_byte_of_a_checkpoint_is_found",
     "E-CHECKPOINT-DISK": E2E + "storage.py::test_a_full_disk_at_the_first_checkpoint_fails_the_run",
     "E-STORE-DENIED": CORE + "checkpoint/test_checkpoint_store.py"
@@ -61,14 +66,12 @@ _LATER = {
     "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED"
     " W-STAT-LEAK",
     "check --deep, causality, bundles": "E-CAUSAL W-TARGET-LEAK W-NONDETERMINISTIC W-DEEP-CHANCE"
-    " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM E-CHECKPOINT-VERIFY",
+    " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
     "sweeps": "E-SWEEP-UNKNOWN",
     "the disk that a run will take": "E-DEVICE-DISK",
-    "stores by a URL": "E-STORE-UNKNOWN",
     "curricula that keep no state": "E-CURRICULUM-STATE",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
-    "supervision of runs": "E-RUN-EXISTS E-RUN-LOST",
     "sinks of plug-ins while running": "W-SINK-FAILED",
     "spellings that are old: there are none yet": "W-DEPRECATED",
 }

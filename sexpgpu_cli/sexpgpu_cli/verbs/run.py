@@ -8,14 +8,16 @@ from typing import Any
 
 import click
 
-from sexpgpu_core.diagnostics import Diagnostic
+from sexpgpu_core.diagnostics import Diagnostic, problem
 from sexpgpu_core.diagnostics.render_text import render_all
 
-from .. import curve, units
+from .. import curve, names
 from ..answer import Answer
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
-from ..lines import told
+from ..status_text import text
+
+EXISTING = ("run", "reuse", "fail")
 
 
 @verb("run", select=True)
@@ -23,50 +25,96 @@ from ..lines import told
 @click.option("--device", metavar="NAME", help="cpu, reference, or a plug-in's; default cpu.")
 @click.option("--threads", type=click.IntRange(1), help="Threads of the device.")
 @click.option("--name", metavar="SLUG", help="The run's folder, instead of a name made from it.")
-@click.option("--resume", metavar="auto|STEP|latest", help="Go on from a checkpoint.")
+@click.option(
+    "--resume", metavar="auto|STEP|latest|best|RUN[@STEP]", type=names.SAVE, help="Go on from it."
+)
+@click.option("--resume-changed", is_flag=True, help="Although it is another experiment now.")
+@click.option(
+    "--from", "origin", metavar="RUN[@STEP]", type=names.SAVE, help="A new run that begins there."
+)
+@click.option("--if-exists", type=click.Choice(EXISTING), default="run", help="The same was run.")
+@click.option("--dry-run", is_flag=True, help="Compile, take one step, keep nothing.")
+@click.option("--detach", is_flag=True, help="Go on alone; return after the first step.")
+@click.option("--deadline", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds.")
 @click.option("--curve/--no-curve", default=True, help="Draw the loss at the end, on stderr.")
+@click.option("--announce", type=int, hidden=True)
 def run(
     invocation: Invocation,
     file: str,
     selection: dict[str, Any],
     device: str | None,
     threads: int | None,
-    name: str | None,
-    resume: str | None,
     curve: bool,
+    dry_run: bool,
+    detach: bool,
+    announce: int | None,
+    **asked: Any,
 ) -> Answer:
     """Train FILE. Exit 3 if the run fails, 75 if it was preempted and can be resumed."""
+    _exclude(dry_run=dry_run, detach=detach, **asked)
+    if detach:
+        from ..detach import detached
+
+        return detached(invocation)
     from sexpgpu_core import api
 
-    with progress(invocation) as show:
+    with progress(invocation, announce) as show:
         result = api.run(
             file,
             **selection,
             device=device or invocation.settings.device or "cpu",
             threads=threads or invocation.settings.threads,
-            name=name,
-            resume=resume,
+            **asked,
+            dry=dry_run,
             runs_root=invocation.settings.runs,
             progress=show,
         )
     if result.error is not None and not invocation.json:
         sys.stderr.write(render_all([result.error], color=invocation.colored(sys.stderr)) + "\n")
-    elif curve:
+    elif curve and not dry_run:
         draw(invocation, Path(result.folder))
-    named = f" --name {result.status['run']}" if name else ""
+    status = dict(result.status)
+    if dry_run and result.error is None:
+        return _dry(file, selection, status)
+    named = f" --name {status['run']}" if asked["name"] else ""
     where = f" --device {device}" if device else ""
     again = f"sexpgpu run {file}{selection_flags(selection)}{where}{named} --resume latest"
-    status = dict(result.status)
     return Answer(status, text(status, str(result.folder), again), result.exit)
 
 
-def progress(invocation: Invocation) -> Any:
+def _exclude(**given: Any) -> None:
+    """Flags that exclude each other. Raises E-USAGE-VALUE."""
+    said = [key for key in ("resume", "origin", "dry_run") if given[key]]
+    if given["dry_run"] and given["detach"]:
+        said.append("detach")
+    if given["resume_changed"] and not given["resume"]:
+        raise problem("E-USAGE-VALUE", "--resume-changed is for --resume")
+    if len(said) > 1:
+        words = [f"--{key.replace('origin', 'from').replace('_', '-')}" for key in said]
+        raise problem("E-USAGE-VALUE", f"{' and '.join(words)} exclude each other")
+
+
+def _dry(file: str, selection: dict[str, Any], status: dict[str, Any]) -> Answer:
+    from sexpgpu_core import api
+
+    from ..dry import compared
+
+    report = api.check(file, **selection)
+    assert report.summary is not None, "it ran, so it checks"
+    return Answer(status, compared(report.summary, status))
+
+
+def progress(invocation: Invocation, announce: int | None = None) -> Any:
     """What is shown while it runs: nothing, one live panel, or a line at each log."""
     from ..lines import Lines, Silent
 
+    warn = Warnings(invocation)
+    if announce is not None:
+        from ..detach import Announced
+
+        return Announced(announce, invocation.say, warn)
     if invocation.quiet:
         return Silent()
-    warn = Warnings(invocation)
     if sys.stderr.isatty() and not invocation.json:
         from ..panel import Panel
 
@@ -91,33 +139,3 @@ def draw(invocation: Invocation, folder: Path) -> None:
     chosen = curve.losses(series)
     if chosen and not invocation.quiet and not invocation.json:
         invocation.say(curve.plot(chosen))
-
-
-def text(status: dict[str, Any], folder: str, again: str) -> str:
-    """A final status in about ten lines."""
-    steps = status.get("steps")
-    lines = [
-        f"{status['run']}: {status['state']} at step {status['step']:,}"
-        + (f" of {steps:,}" if steps else "")
-        + f" after {units.duration(status['elapsed'])}"
-    ]
-    last = told({name: at["value"] for name, at in status["metrics"].items()})
-    rows = [(name, _at(status["metrics"][name])) for name in list(last)[:4]]
-    rows += [(f"best {name}", _at(at)) for name, at in list(status["best"].items())[:2]]
-    for target in status["targets"][:2]:
-        met = "met" if target["met"] else "not met"
-        rows.append(("target", f"{target['metric']} {target['goal']} {target['threshold']}: {met}"))
-    saved = status.get("checkpoint")
-    if saved:
-        rows.append(("checkpoint", f"step {saved['step']:,}"))
-    if status.get("error"):
-        rows.append((status["error"]["code"], status["error"]["message"]))
-    rows.append(("folder", folder))
-    if status["state"] in ("stopped", "preempted", "failed") and saved:
-        rows.append(("go on with", again))
-    width = max(len(name) for name, _ in rows)
-    return "\n".join([*lines, *(f"  {name:<{width}}  {value}" for name, value in rows)])
-
-
-def _at(at: dict[str, Any]) -> str:
-    return f"{units.metric(at['value'])} at step {at['step']:,}"

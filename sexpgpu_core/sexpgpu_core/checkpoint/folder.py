@@ -143,6 +143,18 @@ class Checkpoints:
 
         Renamed out of sight first, so a kill leaves none half removed. Returns the names removed.
         """
+        removed = self.surplus(keep, best)
+        try:
+            for saved in removed:
+                trash = self.folder / f".trash-{saved.name}-{os.getpid()}"
+                self._disk.rename(saved.path, trash)
+                self._disk.remove(trash)
+        except OSError as refused:
+            raise self._not_written(removed[-1].step, refused) from refused
+        return [saved.name for saved in removed]
+
+    def surplus(self, keep: int | None, best: str | None = None) -> list[Saved]:
+        """What `prune` of the same arguments removes."""
         if keep is None:
             return []
         found = self.whole()
@@ -150,15 +162,7 @@ class Checkpoints:
         last = sorted(kept)[-max(1, keep) :]
         chosen = best_of(found, best) if best else None
         stay = {*last, *([chosen.name] if chosen else [])}
-        removed = [saved for saved in found if saved.name not in stay]
-        try:
-            for saved in removed:
-                trash = self.folder / f".trash-{saved.name}-{os.getpid()}"
-                self._disk.rename(saved.path, trash)
-                self._disk.remove(trash)
-        except OSError as refused:
-            raise self._not_written(found[-1].step, refused) from refused
-        return [saved.name for saved in removed]
+        return [saved for saved in found if saved.name not in stay]
 
     def sweep(self) -> None:
         """Delete what a killed process left half made or half removed. The caller has the lock."""
@@ -193,13 +197,14 @@ class Checkpoints:
             steps = found if which == "latest" else [s for s in found if s.step == int(which)]
             fits = steps[-1] if steps else None
         if fits is None:
-            raise self._none(which, found)
+            raise self.none(which)
         if fits.fault is not None:
             raise self._corrupt(fits, *fits.fault)
         return fits
 
-    def _none(self, which: str | int, found: Sequence[Saved]) -> Problem:
-        steps = " ".join(str(saved.step) for saved in found if saved.fault is None)
+    def none(self, which: str | int) -> Problem:
+        """E-CHECKPOINT-NONE with those that are there."""
+        steps = " ".join(str(saved.step) for saved in self.whole())
         return problem(
             "E-CHECKPOINT-NONE",
             f"no checkpoint {which} in {self.folder}",
@@ -237,9 +242,8 @@ class Checkpoints:
         arrays: dict[str, np.ndarray] = {}
         for file in saved.document["files"]:
             if file["path"] != _BATCH:
-                kind = {name: kind for kind, name in _FILES.items()}.get(file["path"])
                 read = tensors.load(saved.path / file["path"])
-                arrays.update({f"{kind}:{k}" if kind else k: v for k, v in read.items()})
+                arrays.update({file_of(file["path"], k): v for k, v in read.items()})
         return Checkpoint(saved, saved.document, arrays)
 
 
@@ -273,11 +277,18 @@ def _by_file(names: Sequence[str]) -> dict[str, dict[str, str]]:
     return files
 
 
+def file_of(file: str, name: str) -> str:
+    """The persistent name of what a file calls `name`: the inverse of `_by_file`."""
+    kind = {name: kind for kind, name in _FILES.items()}.get(file)
+    return f"{kind}:{name}" if kind else name
+
+
 def _read(path: Path) -> Saved:
     step = int("".join(c for c in path.name[5:13] if c.isdigit()) or 0)
     try:
         document = json.loads((path / "checkpoint.json").read_bytes())
-        files = [(str(file["path"]), int(file["bytes"])) for file in document["files"]]
+        listed = [(str(f["path"]), int(f["bytes"]), str(f["sha256"])) for f in document["files"]]
+        files = [(name, size) for name, size, _ in listed]
         step = int(document["step"])
     except (OSError, ValueError, KeyError, TypeError):
         return Saved(path.name, step, path, {}, ("checkpoint.json", "it does not parse"))

@@ -63,6 +63,19 @@ def _bytes(array: np.ndarray) -> Iterator[Any]:
         yield flat[start : start + _CHUNK].data
 
 
+def header(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Dtype and shape of each array of a file. Raises ValueError where it is no such file."""
+    with open(path, "rb") as file:
+        head = file.read(8)
+        (length,) = struct.unpack("<Q", head) if len(head) == 8 else (0,)
+        found: Mapping[str, Any] = json.loads(file.read(length))
+    return {
+        name: (_DTYPES[entry["dtype"]], tuple(entry["shape"]))
+        for name, entry in found.items()
+        if name != "__metadata__"
+    }
+
+
 def load(path: Path) -> dict[str, np.ndarray]:
     """All arrays of a file, as copies. Raises ValueError where it is no safetensors file."""
     import numpy as np

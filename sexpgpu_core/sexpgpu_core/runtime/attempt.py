@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..checkpoint.disk import Disk
-from ..checkpoint.folder import Checkpoint
+from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
 from ..diagnostics import problem
 from . import runs
@@ -15,6 +15,7 @@ from .clock import Clock
 from .folder import RunFolder
 from .job import Job
 from .machine import Machine
+from .resume import changes
 
 WORDS = ("latest", "best")
 
@@ -27,6 +28,7 @@ def attempt(
     loaders: Mapping[str, Loader],
     resume: str | None = None,
     changed: bool = False,
+    origin: str | None = None,
     name: str | None = None,
     command: Sequence[str] | None = None,
     listener: Listener | None = None,
@@ -37,8 +39,22 @@ def attempt(
 
     `resume`: None for a new run; `latest`, `best` or a step of the newest run of this experiment,
     or of the run `name`; `auto` is `latest` where there is one, else a new run; RUN[@STEP] that
-    run, for which `changed` may be said. Raises what `begin` and `reopen` do, E-CHECKPOINT-NONE.
+    run, for which `changed` may be said. `origin`: RUN[@STEP] that
+    a new run begins from. Raises what `begin` and `reopen` do, E-CHECKPOINT-NONE.
     """
+    if origin is not None:
+        return fork(
+            job,
+            origin,
+            root=root,
+            machine=machine,
+            loaders=loaders,
+            name=name,
+            command=command,
+            listener=listener,
+            clock=clock,
+            disk=disk,
+        )
     found = None if resume is None else where(job, root, resume, name)
     if found is None:
         folder = begin(
@@ -66,14 +82,57 @@ def attempt(
     )
 
 
+def fork(
+    job: Job,
+    origin: str,
+    *,
+    root: Path,
+    machine: Machine,
+    loaders: Mapping[str, Loader],
+    name: str | None = None,
+    command: Sequence[str] | None = None,
+    listener: Listener | None = None,
+    clock: Clock | None = None,
+    disk: Disk | None = None,
+) -> tuple[RunFolder, Checkpoint]:
+    """A new run that begins at a checkpoint of another, of whichever experiment.
+
+    Raises what `runs.save` and `begin` do, E-RESUME-PARAM, E-USAGE-VALUE with no step left.
+    """
+    parent, saved = runs.save(root, origin)
+    checkpoint = Checkpoints(saved.path.parent).load(saved)
+    differing = changes(job, checkpoint, machine, allowed=True)
+    if saved.step >= job.steps:
+        told = f"{parent.path.name}@{saved.step} has all of the {job.steps} steps"
+        raise problem(
+            "E-USAGE-VALUE", told, hint=f"--steps {2 * saved.step or 1}, or another @STEP"
+        )
+    folder = begin(
+        job,
+        root=root,
+        machine=machine,
+        loaders=loaders,
+        name=name,
+        command=command,
+        parent={"run": parent.path.name, "step": saved.step},
+        listener=listener,
+        clock=clock,
+        disk=disk,
+    )
+    for found in differing:
+        folder.events.warn(found, saved.step)
+    folder.status.set(step=saved.step)
+    return folder, checkpoint
+
+
 def where(job: Job, root: Path, resume: str, name: str | None) -> tuple[Path, str | int] | None:
     """The run and the checkpoint meant; None where `auto` finds nothing to go on from."""
     if resume != "auto" and resume not in WORDS and not resume.isdigit():
         run, _, step = resume.partition("@")
-        return runs.find(root, run).path, _step(step or "latest")
+        return runs.find(root, run).path, runs.step(step or "latest")
     run_ = runs.resumable(root, job.experiment_id, name)
     if run_ is not None:
-        return run_.path, "latest" if resume == "auto" else _step(resume)
+        return run_.path, "latest" if resume == "auto" else runs.step(resume)
     if resume == "auto":
         return None
     raise problem(
@@ -82,11 +141,3 @@ def where(job: Job, root: Path, resume: str, name: str | None) -> tuple[Path, st
         hint="--resume auto begins anew; --resume RUN --resume-changed goes on with another file.",
         wanted=resume,
     )
-
-
-def _step(text: str) -> str | int:
-    if text in WORDS:
-        return text
-    if text.isdigit():
-        return int(text)
-    raise problem("E-USAGE-VALUE", f"a step is a number, latest or best, not {text}")

@@ -12,11 +12,13 @@ from ..checkpoint.disk import Disk
 from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, diagnostic
-from . import events, manifest, runs, status
+from . import events, manifest, runs
+from .afterwards import last
 from .clock import Clock
 from .events import Event
-from .folder import Lock, RunFolder, create, put
+from .folder import RunFolder, create, put
 from .job import Job
+from .lock import Lock
 from .machine import Machine
 from .resume import changes
 from .saving import savepoint
@@ -67,7 +69,7 @@ def begin(
     folder.events.listener = listener
     folder.events.write("open", 0, **manifest.opening(job, machine, parent))
     if earlier is not None:
-        folder.events.warn(_exists(earlier), 0)
+        folder.events.warn(exists(earlier), 0)
     folder.log(f"attempt 1 of {path.name}: {' '.join(document['command'])}")
     folder.status.start()
     return folder
@@ -104,8 +106,8 @@ def reopen(
     except BaseException:
         lock.release()
         raise
-    attempt, elapsed = _before(path)
-    folder = _opened(path, lock, job, machine, attempt + 1, elapsed, clock, disk)
+    before = last(path)
+    folder = _opened(path, lock, job, machine, before.attempt + 1, before.elapsed, clock, disk)
     step = int(checkpoint.document["step"])
     folder.events.listener = listener
     folder.events.write(
@@ -118,13 +120,14 @@ def reopen(
     )
     for found in differing:
         folder.events.warn(found, step)
-    folder.log(f"attempt {attempt + 1} goes on from {saved.name}")
+    folder.log(f"attempt {before.attempt + 1} goes on from {saved.name}")
     folder.status.set(step=step, checkpoint=savepoint(saved))
     folder.status.start()
     return folder, checkpoint
 
 
-def _exists(earlier: runs.Run) -> Diagnostic:
+def exists(earlier: runs.Run) -> Diagnostic:
+    """W-RUN-EXISTS with its numbers."""
     metrics = (earlier.status or {}).get("metrics", {})
     told = ", ".join(f"{name} {_short(at['value'])}" for name, at in list(metrics.items())[:3])
     message = f"{earlier.path.name} is this experiment and has finished" + (
@@ -159,16 +162,6 @@ def _opened(
         device=dict(machine.device),
         experiment_id=job.experiment_id,
     )
-
-
-def _before(path: Path) -> tuple[int, float]:
-    """The last attempt's number and all active seconds, of whatever was written last."""
-    attempt, elapsed = 1, 0.0
-    for event in events.read(path / "events.jsonl"):
-        attempt = max(attempt, int(event["attempt"]))
-        elapsed = max(elapsed, float(event["elapsed"]))
-    last = status.read(path / "status.json") or {}
-    return max(attempt, int(last.get("attempt", 1))), max(elapsed, float(last.get("elapsed", 0.0)))
 
 
 def _copy(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

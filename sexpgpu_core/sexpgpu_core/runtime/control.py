@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from ..diagnostics import problem
 
 KINDS = ("annotate", "checkpoint", "stop")
 _EVERY = 0.5
@@ -29,21 +33,29 @@ class Inbox:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
+    """One request; what is none is put out of sight, or it would be looked at for ever."""
     try:
         request = json.loads(path.read_bytes())
         path.unlink()
-    except (OSError, ValueError):
+    except ValueError:
+        with contextlib.suppress(OSError):
+            path.rename(path.with_suffix(".refused"))
+        return None
+    except OSError:
         return None
     known = isinstance(request, dict) and request.get("request") in KINDS
     return request if known else None
 
 
 def ask(run: Path, request: str, **keys: Any) -> Path:
-    """Put a request into a run's inbox: written beside, then renamed in."""
+    """Put a request into a run's inbox: written beside, then renamed in. Raises E-RUN-WRITE."""
     folder = run / "control"
-    folder.mkdir(exist_ok=True)
-    name = f"{len(list(folder.iterdir())):06d}-{os.getpid()}-{request}.json"
+    name = f"{time.time_ns():020d}-{os.getpid()}-{request}.json"
     scratch = folder / f"{name}.part"
-    scratch.write_text(json.dumps({"request": request, **keys}), encoding="utf-8")
-    os.replace(scratch, folder / name)
+    try:
+        folder.mkdir(exist_ok=True)
+        scratch.write_text(json.dumps({"request": request, **keys}), encoding="utf-8")
+        os.replace(scratch, folder / name)
+    except OSError as refused:
+        raise problem("E-RUN-WRITE", f"{folder}: {refused.strerror}") from refused
     return folder / name

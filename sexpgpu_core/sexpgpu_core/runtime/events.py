@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import Diagnostic, problem
 from ..diagnostics.render_json import diagnostic_json, value_json
+from . import documents
 from .clock import Clock
 
 VERSION = 1
@@ -124,21 +125,58 @@ def _lines(path: Path) -> int:
     return count
 
 
-def read(path: Path) -> Iterator[Event]:
+class Tail:
+    """Reads what was added since the last look. `broken`: numbers of whole lines that do not parse.
+
+    A last line without its end is left for the next look.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._at, self._line = path, 0, 0
+        self.broken: list[int] = []
+
+    def read(self) -> list[Event]:
+        """Whole events that are new, in order. Raises E-USAGE-BROKEN for those of a later v."""
+        try:
+            with open(self._path, "rb") as file:
+                file.seek(self._at)
+                data = file.read()
+        except FileNotFoundError:
+            return []
+        except OSError as refused:
+            why = refused.strerror or str(refused)
+            raise documents.broken(self._path, why, "unreadable") from refused
+        whole = data[: data.rfind(b"\n") + 1]
+        self._at += len(whole)
+        return [event for line in whole.splitlines() if (event := self._event(line)) is not None]
+
+    def _event(self, line: bytes) -> Event | None:
+        self._line += 1
+        event = parsed(line)
+        if event is None:
+            if line.strip():
+                self.broken.append(self._line)
+            return None
+        documents.newer(self._path, event.get("v", VERSION))
+        return event
+
+
+def parsed(line: bytes) -> Event | None:
+    """An event of one line, or None."""
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    known = isinstance(event, dict) and {"event", "step", "attempt", "seq"} <= set(event)
+    return event if known else None
+
+
+def read(path: Path) -> list[Event]:
     """Every event that can be read, in order; lines that do not parse are passed over."""
-    if not path.exists():
-        return
-    with open(path, "rb") as file:
-        for line in file:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(event, dict) and "event" in event and "step" in event:
-                yield event
+    return Tail(path).read()
 
 
-def current(events: Iterator[Event]) -> list[Event]:
+def current(events: Iterable[Event]) -> list[Event]:
     """What stands: at each `resume` the lines of earlier attempts past its step are dropped."""
     kept: list[Event] = []
     for event in events:

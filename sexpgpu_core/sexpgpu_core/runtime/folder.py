@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
-import json
 import os
-import socket
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +13,7 @@ from ..checkpoint.folder import Checkpoints
 from ..diagnostics import Problem, problem
 from . import events, status
 from .clock import Clock
+from .lock import Lock
 from .machine import Machine
 
 
@@ -59,39 +56,6 @@ class RunFolder:
             self.status.close()
         self.events.close()
         self._lock.release()
-
-
-class Lock:
-    """run.lock: one process a run. The kernel lets go of it however the process ends."""
-
-    def __init__(self, path: Path, started: str) -> None:
-        self._file = open(path, "a+", encoding="utf-8")  # noqa: SIM115 (closed by release)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._file.seek(0)
-            holder = _holder(self._file.read())
-            self._file.close()
-            raise problem(
-                "E-RUN-LOCKED",
-                f"process {holder.get('pid', '?')} on {holder.get('host', '?')} runs it since "
-                f"{holder.get('started', '?')}",
-                **holder,
-            ) from None
-        self._file.truncate(0)
-        told = {"host": socket.gethostname(), "pid": os.getpid(), "started": started}
-        self._file.write(json.dumps(told) + "\n")
-        self._file.flush()
-
-    def release(self) -> None:
-        self._file.close()
-
-
-def _holder(text: str) -> Mapping[str, Any]:
-    try:
-        return dict(json.loads(text))
-    except ValueError:
-        return {}
 
 
 def create(root: Path, name: str) -> Path:

@@ -45,7 +45,10 @@ class Flying(NamedTuple):
 
 
 class Loop:
-    """One attempt at a run. `in_flight`: launches at once, 2 where the verdict is sticky."""
+    """One attempt at a run. `in_flight`: launches at once, 2 where the verdict is sticky.
+
+    `until`: the step after which it is broken off, if not earlier; `keep`: whether it is saved.
+    """
 
     def __init__(
         self,
@@ -57,6 +60,8 @@ class Loop:
         deadline: float | None = None,
         explain: Callable[[Fault], Cause | None] | None = None,
         in_flight: int = 1,
+        until: int | None = None,
+        keep: bool = True,
     ) -> None:
         self.job, self.session, self.folder, self.loaders = job, session, folder, loaders
         self.signals = signals
@@ -76,7 +81,8 @@ class Loop:
         self._data: Prefetcher | None = None
         self._stage = ""
         self._due: list[str] = []
-        self._requested = False
+        self._until = job.steps if until is None else min(until, job.steps)
+        self._requested, self._hurried = False, not keep
         self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
 
     # -- the loop
@@ -84,6 +90,7 @@ class Loop:
     def begin(self, resume: Checkpoint | None) -> None:
         """Persistent values, counts and what was due at the checkpoint."""
         restore(self.session, self.job, resume)
+        self.folder.status.moving = self._moving
         if resume is not None:
             rows = {key: stage.step.rows for key, stage in self.job.stages.items()}
             self.progress.restore(resume.document, rows)
@@ -96,6 +103,7 @@ class Loop:
             "running", stage=self._stage_facts.stage, **self.report.told(self.progress)
         )
         self.report.throughput.start(self.progress.step)
+        self._requests()
         if resume is None:
             self._fall_due(0)
         elif self._due:
@@ -137,7 +145,7 @@ class Loop:
             return self.signals.reason
         if self.report.ledger.stopped:
             return "target"
-        if self.ahead.step >= self.job.steps:
+        if self.ahead.step >= self._until:
             return "steps"
         if self._deadline is not None and self.folder.clock.monotonic() >= self._deadline:
             return "deadline"
@@ -254,7 +262,7 @@ class Loop:
     def _falls_due(self, step: int) -> bool:
         """Whether the loop must know all outcomes up to `step` before it launches on."""
         ending = step == self.job.steps
-        if self._requested or ending or self._checkpoint_due(step, ending):
+        if self._requested or step == self._until or self._checkpoint_due(step, ending):
             return True
         if any(self._pass_due(name, step, ending) for name in self.job.passes):
             return True
@@ -281,6 +289,8 @@ class Loop:
             self._save(step)
 
     def _save(self, step: int) -> None:
+        if self._hurried:
+            return
         self.saver.save(self._document(self._due), self.report.improved)
         self.report.improved = self._requested = False
         self.report.throughput.pause()
@@ -303,19 +313,27 @@ class Loop:
         began = clock()
         stage = self._stage_facts
         context = self.progress.context(self._stage, stage, self.loaders[stage.loader])
-        stopped = lambda: self.signals.reason is not None
         loader = self.loaders[facts.loader]
-        result = run_pass(self.session, facts, loader, context, stopped, self.explain)
+        result = run_pass(self.session, facts, loader, context, self._stopped, self.explain)
         if result is None:
             return False
         self.test_reads += facts.stage == "test"
         self.report.passed(name, result, self.progress, clock() - began)
         return True
 
+    def _stopped(self) -> bool:
+        """Whether a pass is to be broken off."""
+        self._requests()
+        return self.signals.reason is not None
+
+    def _moving(self) -> dict[str, Any]:
+        return self.report.moved(self.progress)
+
     def _requests(self) -> None:
         for request in self._inbox.take():
             if request["request"] == "stop":
                 self.signals.request("stop")
+                self._hurried = bool(request.get("now"))
             elif request["request"] == "checkpoint":
                 self._requested = True
             else:

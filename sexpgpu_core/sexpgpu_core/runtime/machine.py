@@ -10,6 +10,7 @@ from typing import Any
 from .. import __version__
 from ..device import Device, DeviceFacts
 from ..records import NamedTuple
+from .process import this_host
 
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
@@ -35,7 +36,6 @@ def machine(
 ) -> Machine:
     """What is said of a device that was probed. `threads`: those it was opened with."""
     import platform
-    import socket
 
     described: dict[str, Any] = {"name": device.name, "kind": kind or device.name}
     model = processor()
@@ -46,7 +46,7 @@ def machine(
     versions = {"python": platform.python_version(), "sexpgpu": __version__}
     versions.update(numpy=_numpy(), **dict(facts.versions))
     numerics = dict(device.numerics())
-    return Machine(described, numerics, versions, dict(plugins or {}), socket.gethostname())
+    return Machine(described, numerics, versions, dict(plugins or {}), this_host())
 
 
 def _numpy() -> str:

@@ -53,6 +53,7 @@ def manifest(
         "parent": parent,
         "sweep": sweep,
         "numerics": dict(machine.numerics),
+        "rank": _rank(job),
     }
 
 
@@ -125,6 +126,15 @@ def _metrics(prefix: str, program: ProgramFacts) -> dict[str, Any]:
         }
         for spec in program.metrics
     }
+
+
+def _rank(job: Job) -> dict[str, str] | None:
+    """By which number this run is better than another: `:checkpoint :best`, or the only target."""
+    best, targets = job.experiment.run.checkpoint.best, job.experiment.targets
+    if best is None and len(targets) != 1:
+        return None
+    series = best[0] if best is not None else targets[0].series
+    return {"metric": series, "goal": goals(job)[series]}
 
 
 def goals(job: Job) -> dict[str, str]:

@@ -75,16 +75,22 @@ class Reporter:
 
     def told(self, progress: Progress) -> dict[str, Any]:
         """What status.json says of how far the run is."""
+        return {
+            **self.moved(progress),
+            "metrics": {n: {"value": v, "step": at} for n, (v, at) in self.ledger.last.items()},
+            "best": dict(self.ledger.best),
+            "targets": [dict(target) for target in self.ledger.targets],
+            "counters": dict(progress.counters),
+        }
+
+    def moved(self, progress: Progress) -> dict[str, Any]:
+        """The part of it that every step changes; any thread may ask."""
         step, steps, pace = progress.step, self._job.steps, self.throughput.step_s
         return {
             "step": step,
             "steps": steps,
             "progress": min(1.0, step / steps) if steps else 1.0,
             "eta": None if pace is None else round(max(0, steps - step) * pace, 3),
-            "metrics": {n: {"value": v, "step": at} for n, (v, at) in self.ledger.last.items()},
-            "best": dict(self.ledger.best),
-            "targets": [dict(target) for target in self.ledger.targets],
-            "counters": dict(progress.counters),
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..checkpoint.folder import Checkpoint
@@ -30,7 +31,7 @@ def changes(
             file_now=job.experiment_id,
         )
     _same_values(job, checkpoint)
-    return _numerics(document.get("numerics", {}), machine.numerics)
+    return differing_numerics(document, machine)
 
 
 def _same_values(job: Job, checkpoint: Checkpoint) -> None:
@@ -51,7 +52,9 @@ def _same_values(job: Job, checkpoint: Checkpoint) -> None:
     raise problem("E-RESUME-PARAM", f"the checkpoint's values are not the file's: {told}", **wrong)
 
 
-def _numerics(before: Any, now: Any) -> list[Diagnostic]:
+def differing_numerics(document: Mapping[str, Any], machine: Machine) -> list[Diagnostic]:
+    """W-RESUME-NUMERICS where the bits of a checkpoint need not come again on a machine."""
+    before, now = document.get("numerics", {}), machine.numerics
     differing = sorted(k for k in {*before, *now} if before.get(k) != now.get(k))
     if not differing:
         return []

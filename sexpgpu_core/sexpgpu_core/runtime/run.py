@@ -49,16 +49,20 @@ def run(
     deadline: float | None = None,
     explain: Callable[[Fault], Cause | None] | None = None,
     in_flight: int = 1,
+    until: int | None = None,
+    keep: bool = True,
 ) -> Summary:
     """Run a compiled job to its end; closes `folder`, not `session`.
 
     `resume`: what `reopen` read. `deadline`: seconds, else the file's. `explain` finds what made a
-    launch fault. `in_flight`: 2 where a device's verdict is sticky under :halt. A user's mistake
+    launch fault. `until`: the step after which it is broken off; not `keep`: without a checkpoint
+    then. `in_flight`: 2 where a device's verdict is sticky under :halt. A user's mistake
     or the machine's refusal is told in the Summary (exit 3 or 4); any other exception is written
     down (exit 70) and raised again.
     """
     limit = deadline if deadline is not None else job.experiment.run.deadline
-    loop = Loop(job, session, folder, loaders, signals or Signals(), limit, explain, in_flight)
+    asked = signals or Signals()
+    loop = Loop(job, session, folder, loaders, asked, limit, explain, in_flight, until, keep)
     try:
         loop.begin(resume)
         reason = loop.steps()

@@ -1,81 +1,199 @@
-"""The runs below a root: which there are, and which one RUN means (contracts/verbs.md)."""
+"""The runs below a root: which there are, and which one RUN or SAVE means (contracts/verbs.md)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..checkpoint.folder import Checkpoints
-from ..diagnostics import nearest, problem
+from ..diagnostics import Diagnostic, Problem, nearest, problem
 from ..records import NamedTuple
-from . import status
+from . import documents, ranking, status
+from .lock import holder
+from .process import living, this_host
+
+if TYPE_CHECKING:
+    from ..checkpoint.folder import Saved
 
 
 class Run(NamedTuple):
-    """One run by its files. `status` is None before it is first written."""
+    """One run by its files. `status` is None before it is first written, or where `fault` says
+    what is wrong with it."""
 
     path: Path
     manifest: Mapping[str, Any]
     status: Mapping[str, Any] | None
+    fault: Diagnostic | None = None
 
     @property
     def state(self) -> str:
         """The file's state, or `lost` where its process is gone."""
         if self.status is None:
-            return "lost"
+            return "compiling" if _beginning(self.path) else "lost"
         return "lost" if status.lost(self.status) else str(self.status["state"])
+
+    @property
+    def live(self) -> bool:
+        """Whether a process goes on with it."""
+        return self.state not in status.FINAL and self.state != "lost"
+
+    def sound(self) -> Run:
+        """Itself. Raises E-USAGE-BROKEN where a document of it cannot be read."""
+        if self.fault is not None:
+            raise Problem(self.fault)
+        return self
+
+    def now(self) -> Run:
+        """Its status as it is now. Raises E-USAGE-BROKEN."""
+        return self._replace(status=status.read(self.path / "status.json"))
+
+
+def _beginning(path: Path) -> bool:
+    """Whether a process of this machine holds the run's lock."""
+    told = holder(path / "run.lock")
+    return told is not None and told.get("host") == this_host() and living(int(told["pid"]), {})
 
 
 def read(path: Path) -> Run | None:
-    """The run in a folder, or None where it is none."""
-    try:
-        manifest = json.loads((path / "manifest.json").read_bytes())
-        return Run(path, manifest, status.read(path / "status.json"))
-    except (OSError, ValueError):
+    """The run in a folder, or None where it is none. Raises E-USAGE-BROKEN for its manifest."""
+    manifest = documents.read(path / "manifest.json", "manifest")
+    if manifest is None:
         return None
+    try:
+        return Run(path, manifest, status.read(path / "status.json"))
+    except Problem as broken:
+        return Run(path, manifest, None, broken.diagnostic)
 
 
-def listing(root: Path) -> list[Run]:
-    """All runs below the root, newest first."""
-    if not root.is_dir():
-        return []
-    found = [run for path in root.iterdir() if (run := read(path)) is not None]
+def listing(root: Path, told: Callable[[Diagnostic], object] = lambda fault: None) -> list[Run]:
+    """All runs below the root, newest first; `told` what cannot be read."""
+    found = [run for path in folders(root) if (run := _listed(path, told)) is not None]
     return sorted(found, key=lambda run: (run.manifest["created_at"], run.path.name), reverse=True)
 
 
+def _listed(path: Path, told: Callable[[Diagnostic], object]) -> Run | None:
+    try:
+        run = read(path)
+    except Problem as broken:
+        told(broken.diagnostic)
+        return None
+    if run is not None and run.fault is not None:
+        told(run.fault)
+    return run
+
+
+def folders(root: Path) -> list[Path]:
+    """What lies below a root; nothing where there is none, or it cannot be read."""
+    try:
+        return [Path(entry.path) for entry in os.scandir(root) if entry.is_dir()]
+    except OSError:
+        return []
+
+
 def find(root: Path, text: str) -> Run:
-    """A path, `latest`, a slug or a unique prefix. Raises E-USAGE-RUN, E-USAGE-AMBIGUOUS."""
-    if (run := read(Path(text))) is not None:
+    """RUN: a path, a URL, `latest`, `best`, `best:METRIC`, a slug or a unique prefix of one.
+
+    Raises E-USAGE-RUN, E-USAGE-AMBIGUOUS, E-USAGE-BROKEN, E-STORE-UNKNOWN.
+    """
+    if "://" in text:
+        return _stored(text)
+    if (run := _at(Path(text))) is not None:
         return run
-    runs = listing(root)
-    if text == "latest" and runs:
-        return runs[0]
-    names = {run.path.name: run for run in runs}
-    if text in names:
-        return names[text]
-    fits = [name for name in names if name.startswith(text)] if text else []
+    word, _, metric = text.partition(":")
+    if word == "best":
+        return _best(root, text, metric)
+    if text == "latest":
+        found = listing(root)
+        return found[0] if found else _none(root, text, [])
+    return _named(root, text)
+
+
+def _at(path: Path) -> Run | None:
+    try:
+        return read(path) if path.is_dir() else None
+    except (OSError, ValueError):  # too long for a name, or a zero in it
+        return None
+
+
+def _stored(url: str) -> Run:
+    scheme, _, path = url.partition("://")
+    if scheme == "file" and (run := _at(Path(path))) is not None:
+        return run
+    if scheme == "file":
+        raise problem("E-USAGE-RUN", f"{path} is no run's folder", run=url)
+    told = f"nothing that is installed reads runs below {scheme}://"
+    raise problem("E-STORE-UNKNOWN", told, hint="Copy its folder and give the path.", scheme=scheme)
+
+
+def _best(root: Path, text: str, metric: str) -> Run:
+    found = [run for run in listing(root) if run.status is not None]
+    chosen = ranking.best(found, metric or None)
+    return chosen if chosen is not None else _none(root, text, found)
+
+
+def _named(root: Path, text: str) -> Run:
+    names = {path.name: path for path in folders(root)}
+    whole = [text] if text in names else [n for n in names if text and n.startswith(text)]
+    fits = [run for name in whole if (run := read(names[name])) is not None]
     if len(fits) == 1:
-        return names[fits[0]]
-    if fits:
-        told = " ".join(fits[:5])
-        raise problem("E-USAGE-AMBIGUOUS", f"{text} begins {len(fits)} runs: {told}", runs=fits)
+        return fits[0]
+    if not fits:
+        return _none(root, text, listing(root))
+    told = sorted(run.path.name for run in fits)
+    raise problem(
+        "E-USAGE-AMBIGUOUS",
+        f"{text} begins {len(told)} runs: {' '.join(told[:5])}{' ...' if told[5:] else ''}",
+        runs=told[:20],
+    )
+
+
+def _none(root: Path, text: str, found: list[Run]) -> Run:
+    names = [run.path.name for run in found]
     near = nearest(text, names)
-    hint = f"Did you mean {near}?" if near else f"Runs: {' '.join(list(names)[:5]) or 'none'}."
-    raise problem("E-USAGE-RUN", f"no run {text} below {root}", hint=hint, run=text)
+    hint = f"Did you mean {near}?" if near else f"Runs: {' '.join(names[:5]) or 'none'}."
+    raise problem("E-USAGE-RUN", f"no run {text} below {root}", hint=hint, run=text, nearest=near)
+
+
+def save(root: Path, text: str) -> tuple[Run, Saved]:
+    """SAVE: RUN[@STEP], where STEP is a number, latest (so without one) or best.
+
+    Raises what `find` does, E-USAGE-VALUE, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT.
+    """
+    from ..checkpoint.folder import Checkpoints
+
+    name, at, which = text.rpartition("@")
+    run = find(root, name if at else text)
+    rank = run.manifest.get("rank") or {}
+    wanted = step(which) if at else "latest"
+    return run, Checkpoints(run.path / "checkpoints").choose(wanted, rank.get("metric"))
+
+
+def step(text: str) -> str | int:
+    """STEP: a number, latest or best. Raises E-USAGE-VALUE."""
+    if text in ("latest", "best"):
+        return text
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise problem("E-USAGE-VALUE", f"a step is a number, latest or best, not {text}")
 
 
 def finished(root: Path, experiment_id: str) -> Run | None:
     """The newest run of this experiment that finished, among those named by its hash."""
-    fits = root.glob(f"*-{experiment_id[:6]}*") if root.is_dir() else ()
-    found = [run for path in fits if (run := read(path)) is not None and run.state == "finished"]
-    same = [run for run in found if run.manifest["experiment_id"] == experiment_id]
+    named = [path for path in folders(root) if f"-{experiment_id[:6]}" in path.name]
+    found = [run for path in named if (run := _listed(path, lambda fault: None)) is not None]
+    same = [
+        run
+        for run in found
+        if run.manifest["experiment_id"] == experiment_id and run.state == "finished"
+    ]
     return max(same, key=lambda run: str(run.manifest["created_at"]), default=None)
 
 
 def resumable(root: Path, experiment_id: str, name: str | None = None) -> Run | None:
     """The newest run of this experiment (or of that name) with a checkpoint (65 B10)."""
+    from ..checkpoint.folder import Checkpoints
+
     for run in listing(root):
         named = run.path.name == name if name else run.manifest["experiment_id"] == experiment_id
         if named and Checkpoints(run.path / "checkpoints").entries():

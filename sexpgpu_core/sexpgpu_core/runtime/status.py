@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import problem
-from .clock import Clock, seconds_of, stamp
+from . import documents
+from .clock import Clock, seconds_of
 from .events import EventLog, numbers
+from .process import living, process_identity, this_host
 
 VERSION = 1
 FINAL = frozenset({"finished", "failed", "stopped", "preempted"})
@@ -30,6 +30,8 @@ class StatusFile:
         self._write_lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self.moving: Callable[[], Mapping[str, Any]] = dict
+        """What changes with every step, asked for at each write."""
         self._facts: dict[str, Any] = {
             "run": events.run,
             "attempt": events.attempt,
@@ -41,7 +43,7 @@ class StatusFile:
             "eta": None,
             "started_at": clock.stamp(),
             "pid": os.getpid(),
-            "host": socket.gethostname(),
+            "host": this_host(),
             "metrics": {},
             "best": {},
             "targets": [],
@@ -73,6 +75,7 @@ class StatusFile:
             "version": VERSION,
             "document": "status",
             **facts,
+            **self.moving(),
             "elapsed": round(self._events.elapsed, 3),
             "heartbeat": self._clock.stamp(),
             "warnings": dict(self._events.warnings),
@@ -82,16 +85,9 @@ class StatusFile:
 
     def write(self, sync: bool = False) -> None:
         """Replace the file; `sync` makes it durable. Raises E-RUN-WRITE."""
-        scratch = self.path.with_name(f".{self.path.name}-{os.getpid()}")
         with self._write_lock:
-            text = json.dumps(self.document(), allow_nan=False, indent=1) + "\n"
             try:
-                with open(scratch, "w", encoding="utf-8") as file:
-                    file.write(text)
-                    if sync:
-                        file.flush()
-                        os.fsync(file.fileno())
-                os.replace(scratch, self.path)
+                documents.replace(self.path, self.document(), sync)
             except OSError as refused:
                 told = f"{self.path.name} cannot be written: {refused.strerror}"
                 raise problem("E-RUN-WRITE", told) from refused
@@ -117,23 +113,16 @@ class StatusFile:
 
 
 def read(path: Path) -> dict[str, Any] | None:
-    """A run's status, or None where there is none yet."""
-    try:
-        document = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return None
-    return document if isinstance(document, dict) else None
+    """A run's status, or None where there is none yet. Raises E-USAGE-BROKEN."""
+    return documents.read(path, "status")
 
 
 def alive(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
     """Whether the run's process lives: looked up on this host, else by a heartbeat of 60 s."""
     if status["state"] in FINAL:
         return False
-    if status["host"] == socket.gethostname():
-        there = process_identity(int(status["pid"]))
-        known = ("pid_started_at", "boot_id")
-        same = all(status.get(key, there.get(key)) == there.get(key) for key in known)
-        return _exists(int(status["pid"])) and same
+    if status["host"] == this_host():
+        return living(int(status["pid"]), status)
     age = (clock or Clock()).now() - seconds_of(status["heartbeat"])
     return age < LOST_AFTER
 
@@ -141,29 +130,3 @@ def alive(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
 def lost(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
     """Derived, never written: the file says it runs and its process is gone."""
     return status["state"] not in FINAL and not alive(status, clock)
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
-def process_identity(pid: int) -> dict[str, str]:
-    """What tells a process from a later one of the same number; empty where no /proc is."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        boot = next(
-            int(line.split()[1])
-            for line in Path("/proc/stat").read_text().splitlines()
-            if line.startswith("btime")
-        )
-        started = boot + int(fields[19]) / os.sysconf("SC_CLK_TCK")
-        boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    except (OSError, StopIteration, ValueError, IndexError):
-        return {}
-    return {"pid_started_at": stamp(started), "boot_id": boot_id}

@@ -1,0 +1,93 @@
+"""`run --detach`: the run in a session of its own; how it is once its first step is done."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from .answer import Answer
+from .invocation import Invocation
+from .lines import Lines
+
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+"""Keeps what lies in the working directory from being imported instead of ours."""
+
+
+def detached(invocation: Invocation) -> Answer:
+    """Start the same command without --detach. Exit 0 while it goes on, else as it did."""
+    ours, theirs = os.pipe()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        child = subprocess.Popen(
+            (sys.executable, *SAFE, "-m", "sexpgpu_cli", *_words(invocation.argv, theirs)),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            pass_fds=(theirs,),
+            start_new_session=True,
+        )
+        os.close(theirs)
+        with os.fdopen(ours, encoding="utf-8") as told:
+            folder = told.read()
+        if not folder:
+            return _refused(child.wait(), out, err)
+    return _begun(Path(folder))
+
+
+def _words(argv: tuple[str, ...], announce: int) -> list[str]:
+    verb, *rest = argv
+    return [verb, "--announce", str(announce), *(word for word in rest if word != "--detach")]
+
+
+def _refused(code: int, out: IO[bytes], err: IO[bytes]) -> Answer:
+    """What it said before it had a folder: what is wrong with the file, mostly."""
+    out.seek(0)
+    err.seek(0)
+    sys.stderr.write(err.read().decode("utf-8", "replace"))
+    text = out.read().decode("utf-8", "replace")
+    try:
+        document: Mapping[str, Any] = json.loads(text)
+    except ValueError:
+        return Answer({}, text, code)
+    return Answer(dict(document), text, code)
+
+
+def _begun(folder: Path) -> Answer:
+    from sexpgpu_core.runtime import runs, watch
+
+    from .verbs.status import LOST, told
+
+    run = runs.read(folder)
+    assert run is not None, folder
+    watched = watch.Watch(run, watch.condition("step=1"))
+    for _ in watched.wait(None):
+        pass
+    run, status = watched.run, watched.run.status or {}
+    if run.live:
+        return told(run, {})
+    return told(run, {})._replace(exit=LOST if run.state == "lost" else int(status["exit"]))
+
+
+class Announced(Lines):
+    """Progress of the run itself: says its folder, then everything goes to its log.txt."""
+
+    def __init__(
+        self, to: int, say: Callable[[str], None], render: Callable[[list[Any]], str]
+    ) -> None:
+        super().__init__(say, render)
+        self.to = to
+
+    def began(self, folder: Path) -> None:
+        log = os.open(folder / "log.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        os.close(log)
+        os.write(self.to, str(folder.resolve()).encode())
+        os.close(self.to)

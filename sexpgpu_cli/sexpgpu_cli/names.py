@@ -1,0 +1,71 @@
+"""RUN and SAVE on the command line: what they are called, completed and read as."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from .invocation import Invocation
+
+if TYPE_CHECKING:
+    from sexpgpu_core.checkpoint.folder import Saved
+    from sexpgpu_core.runtime.runs import Run
+
+WORDS = ("latest", "best")
+
+
+class Name(click.ParamType):  # type: ignore[type-arg]  # of click 8.5 and later
+    """Text that names a run (or, with `saves`, a checkpoint of one), completed from the folder."""
+
+    def __init__(self, name: str, saves: bool = False) -> None:
+        self.name, self.saves = name, saves
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        session: Invocation | None = ctx.find_root().obj
+        root = session.settings.runs if session is not None else Path("runs")
+        run, at, _ = incomplete.rpartition("@")
+        if self.saves and at:
+            found = [f"{run}@{step}" for step in (*_steps(root / run), *WORDS)]
+        else:
+            found = [*_folders(root), *WORDS]
+        return [CompletionItem(name) for name in found if name.startswith(incomplete)]
+
+
+def _folders(root: Path) -> list[str]:
+    try:
+        entries = [e for e in os.scandir(root) if os.path.exists(f"{e.path}/manifest.json")]
+    except OSError:
+        return []
+    return [e.name for e in sorted(entries, key=lambda e: e.stat().st_mtime, reverse=True)]
+
+
+def _steps(run: Path) -> list[str]:
+    found = sorted((run / "checkpoints").glob("step-????????"))
+    return [str(int(path.name[5:])) for path in found if path.name[5:].isdigit()]
+
+
+RUN = Name("run")
+SAVE = Name("save", saves=True)
+
+
+def run_of(invocation: Invocation, text: str) -> Run:
+    """The run that RUN means, with documents that can be read."""
+    from sexpgpu_core.runtime import runs
+
+    return runs.find(invocation.settings.runs, text).sound()
+
+
+def save_of(invocation: Invocation, text: str) -> tuple[Run, Saved]:
+    """The run and the checkpoint that SAVE means."""
+    from sexpgpu_core.runtime import runs
+
+    return runs.save(invocation.settings.runs, text)

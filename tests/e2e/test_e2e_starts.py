@@ -1,0 +1,138 @@
+"""Ways to begin a run: detached, dry, from a checkpoint of another, only if it is not there yet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from e2e_program import TEXT, Folder, events, held, network, saved, series, status, validate
+
+FILE = network(
+    run=":steps 20 :seed 3 :log-every 5 :checkpoint (:every 10)",
+    head='(defknob rate 1e-2 "Learning rate.")',
+    rate="rate",
+)
+LONG = FILE.replace(":steps 20", ":steps 1000000").replace(":every 10)", ":every 100000)")
+
+
+@pytest.fixture
+def mine(folder: Folder) -> Folder:
+    folder.write("x.lisp", FILE)
+    return folder
+
+
+def test_a_detached_run_goes_on_alone(mine: Folder) -> None:
+    mine.write("letters.txt", TEXT * 8)
+    mine.write("long.lisp", LONG.replace("(batch 8))", "(batch 256))"))
+    done = mine("run", "long.lisp", "--name", "it", "--detach", "--json")
+    held(done, 0)
+    validate(done.document)
+    assert (done.document["run"], done.document["alive"]) == ("it", True)
+    assert done.document["step"] >= 1
+    told = mine.quick("stop", "it", "--json", "--timeout", "60")
+    held(told, 0)
+    assert told.document["state"] == "stopped"
+    assert "train/loss" in (mine.made("it") / "log.txt").read_text()
+
+
+def test_a_detached_run_that_ends_at_once_exits_as_it_did(mine: Folder) -> None:
+    done = mine("run", "x.lisp", "--name", "it", "--detach")
+    held(done, 0)
+    assert done.out.startswith("it: ")
+    waited = mine.quick("status", "it", "--until", "done", "--timeout", "60")
+    held(waited, 0)
+    wrong = mine("run", "nix.lisp", "--detach", "--json")
+    held(wrong, 2)
+    assert [d["code"] for d in wrong.diagnostics] == ["E-USAGE-FILE"]
+    text = mine("run", "nix.lisp", "--detach")
+    held(text, 2)
+    assert "error[E-USAGE-FILE]" in text.err
+
+
+def test_a_dry_run_takes_one_step_and_keeps_nothing(mine: Folder) -> None:
+    done = mine.quick("run", "x.lisp", "--dry-run")
+    held(done, 0)
+    assert "nothing was kept of one step" in done.out
+    assert "predicted" in done.out
+    told = mine.quick("run", "x.lisp", "--dry-run", "--json")
+    held(told, 0)
+    validate(told.document)
+    assert told.document["step"] == 1
+    assert not (mine.path / "runs").exists()
+
+
+def test_an_experiment_that_was_run_is_taken_or_refused(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--if-exists", "fail", "--name", "one", "-q"), 0)
+    again = mine.quick("run", "x.lisp", "--if-exists", "reuse", "--json")
+    held(again, 0)
+    assert again.document == status(mine.made("one"))
+    assert "W-RUN-EXISTS" in again.err
+    refused = mine.quick("run", "x.lisp", "--if-exists", "fail", "--json")
+    held(refused, 3)
+    assert [d["code"] for d in refused.diagnostics] == ["E-RUN-EXISTS"]
+    assert [path.name for path in (mine.path / "runs").iterdir()] == ["one"]
+    held(mine.quick("run", "x.lisp", "--if-exists", "reuse", "--seed", "5", "-q"), 0)
+    assert len(list((mine.path / "runs").iterdir())) == 2
+
+
+def test_a_run_from_a_checkpoint_of_another_has_it_for_a_parent(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    held(mine.quick("run", "x.lisp", "--name", "same", "--from", "one@10", "-q"), 0)
+    assert saved(mine.made("same")) == saved(mine.made("one"))
+    later = {k: v for k, v in series(mine.made("one"), "step").items() if k[0] > 10}
+    assert series(mine.made("same"), "step") == later
+    words = ("--from", "one", "--steps", "40", "-s", "rate=1e-3")
+    held(mine.quick("run", "x.lisp", "--name", "other", *words, "-q"), 0)
+    manifest = json.loads((mine.made("other") / "manifest.json").read_text())
+    assert manifest["parent"] == {"run": "one", "step": 20}
+    assert events(mine.made("other"))[0]["parent"] == {"run": "one", "step": 20}
+    assert min(step for step, _ in series(mine.made("other"), "step")) == 25
+    listed = mine.quick("runs", "--json").document["runs"]
+    assert listed[0]["parent"] == {"run": "one", "step": 20}
+    proved = mine.quick("checkpoint", "verify", "same")
+    held(proved, 0)
+
+
+def test_what_cannot_be_begun_from_is_told(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    for words, exit_, code in (
+        (("--from", "one"), 2, "E-USAGE-VALUE"),
+        (("--from", "one@7"), 3, "E-CHECKPOINT-NONE"),
+        (("--from", "two"), 2, "E-USAGE-RUN"),
+        (("--from", "one@10", "-s", "width=8"), 3, "E-RESUME-PARAM"),
+        (("--from", "one@10", "--resume", "latest"), 2, "E-USAGE-VALUE"),
+        (("--dry-run", "--detach"), 2, "E-USAGE-VALUE"),
+        (("--resume-changed",), 2, "E-USAGE-VALUE"),
+    ):
+        done = mine.quick("run", "x.lisp", *words, "--json")
+        held(done, exit_)
+        assert [d["code"] for d in done.diagnostics] == [code], words
+    assert [path.name for path in (mine.path / "runs").iterdir()] == ["one"]
+
+
+def test_auto_begins_and_then_goes_on(mine: Folder) -> None:
+    for attempt in (1, 2):
+        done = mine.quick("run", "x.lisp", "--resume", "auto", "--json")
+        held(done, 0)
+        assert done.document["attempt"] == attempt
+    assert len(list((mine.path / "runs").iterdir())) == 1
+
+
+def test_a_run_of_another_experiment_goes_on_when_it_is_told_to(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    changed = ("--resume", "one", "-s", "rate=1e-3", "--steps", "30")
+    refused = mine.quick("run", "x.lisp", *changed)
+    held(refused, 3)
+    assert "E-RESUME-CHANGED" in refused.err
+    done = mine.quick("run", "x.lisp", *changed, "--resume-changed", "--json")
+    held(done, 0)
+    assert (done.document["run"], done.document["step"]) == ("one", 30)
+
+
+def test_a_deadline_ends_a_run(mine: Folder) -> None:
+    mine.write("long.lisp", LONG)
+    done = mine.quick("run", "long.lisp", "--name", "it", "--deadline", "0.2", "--json")
+    held(done, 75)
+    assert done.document["error"]["code"] == "E-RUN-DEADLINE"
+    assert Path(mine.made("it"), "status.json").exists()
