@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sexpgpu_core.kernels.kernel import KernelCall
 from sexpgpu_core.plan.plan import Plan, Region
 
-from . import driver
-from .calls import node_works
-from .kernels import kernel_work
-from .loader import CodeUnit
+from .loops import call_works, driver_unit
 from .memory import Memory, Words
-from .native.unit import native_unit
 from .work import Places, Work
 
 OWN = (Region.INPUT, Region.SCALAR, Region.OUTPUT)
 """Regions that each program has for itself; the others are the session's."""
-
-
-def driver_unit() -> CodeUnit:
-    return native_unit("driver", driver.SOURCE, driver.EXPORTED, driver.CONSTANTS)
 
 
 class Draft:
@@ -41,11 +32,7 @@ class Draft:
         self.gate = self._gate() if plan.commit < len(plan.calls) else None
 
     def _call(self, number: int) -> list[Work]:
-        call = self.plan.calls[number]
-        if isinstance(call, KernelCall):
-            works = [kernel_work(call, self.places, number)]
-        else:
-            works = node_works(call, self.places, number)
+        works = call_works(self.plan.calls[number], self.places, number)
         for work in works:
             work.commit = number >= self.plan.commit
         return works

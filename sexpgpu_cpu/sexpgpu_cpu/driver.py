@@ -210,9 +210,32 @@ def serial(block: ptr[i64], begin: i64, end: i64) -> None:
     for r in range(block[1]):
         record = shift(table, r * RECORD)
         invoke(record[0], record[1], 0, record[2])
+
+
+def repeat(block: ptr[i64], begin: i64, end: i64) -> None:
+    """A loop as one cell. block: the body's table, its records, most trips, address of the byte
+    that each trip asks first or 0, patches and their number: (address of a word, what it moves by
+    a trip). At the end all words are what they were."""
+    table = ptr[i64](block[0])
+    patches = ptr[i64](block[4])
+    trips = 0
+    while trips < block[2]:
+        if block[3] != 0:
+            if ptr[u8](block[3])[0] == 0:
+                break
+        for r in range(block[1]):
+            record = shift(table, r * RECORD)
+            invoke(record[0], record[1], 0, record[2])
+        for p in range(block[5]):
+            word = ptr[i64](patches[2 * p])
+            release(word, 0, word[0] + patches[2 * p + 1])
+        trips = trips + 1
+    for p in range(block[5]):
+        word = ptr[i64](patches[2 * p])
+        release(word, 0, word[0] - trips * patches[2 * p + 1])
 '''
 
-EXPORTED = ("launch_all", "worker", "stop_all", "gate", "serial")
+EXPORTED = ("launch_all", "worker", "stop_all", "gate", "serial", "repeat")
 CONSTANTS = {
     "RECORD": RECORD,
     "SPIN": SPIN,

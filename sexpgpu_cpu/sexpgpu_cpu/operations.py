@@ -11,6 +11,7 @@ LIBRARY_OPERATIONS = frozenset(
         *("take-along", "put-along", "add-along"),
         *("argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin"),
         *("argsort", "top-k", "searchsorted"),
+        *("scan", "while"),
         *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd", "ctc-alignment"),
         *("table", "concat", "pad", "slice-set", "flip", "copy"),
     )

@@ -12,8 +12,9 @@ from sexpgpu_core.plan.plan import Persistent, Region
 
 from . import driver
 from .cache import ObjectCache
-from .draft import Draft, driver_unit
+from .draft import Draft
 from .loader import Code, load
+from .loops import driver_unit
 from .memory import Memory
 from .pool import Pool
 from .program import CpuProgram
@@ -55,10 +56,10 @@ class CpuSession:
         self._arrays = {n: self._view(n) for n in persistent.offsets}
         drafts = {n: Draft(p, self._persistent, self._transient) for n, p in plans.items()}
         works = [w for d in drafts.values() for w in d.works]
-        needed = [u for w in works for u in (w.unit, *(link[1] for link in w.links))]
+        needed = [u for w in works for u in w.code()]
         cache = cache or ObjectCache()
         self.code = load([driver_unit(), *needed], cache)
-        pieces = {n: {w.unit.key for w in d.works} for n, d in drafts.items()}
+        pieces = {n: {u.key for w in d.works for u in w.code()} for n, d in drafts.items()}
         self.kernels = {n: _counts(keys, self.code) for n, keys in pieces.items()}
         self.seconds = _shares(pieces, self.code)
         entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}

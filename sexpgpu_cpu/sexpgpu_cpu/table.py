@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .driver import LINE, RECORD
 from .intervals import Intervals
 from .loader import Code
+from .loops import LoopTable
 from .memory import Memory, Words
 from .pool import line_words
 from .work import Work, bits
@@ -96,6 +97,7 @@ class Table:
         self.scratch = Memory(threads * self.scratch_bytes)
         words = sum(_block_words(w, threads) for g in groups for w in g.works)
         self.blocks = Words(words + LINE * len(groups))
+        self.loops: list[LoopTable] = []
         self.pokes: dict[str, list[tuple[int, str]]] = {}
         self.commit = records
         self._gate_word = -1
@@ -155,6 +157,9 @@ class Table:
         first = self._next_block
         for thread in range(copies):
             words = list(work.words)
+            if work.loop is not None:
+                self.loops.append(LoopTable(work.loop, self._code, self._errors))
+                words = self.loops[-1].words
             if work.scratch:
                 words[work.scratch_word] = self.scratch.address + thread * self.scratch_bytes
             for word, unit, name in work.links:

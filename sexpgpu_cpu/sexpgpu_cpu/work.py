@@ -28,7 +28,7 @@ class Work:
     cell, which only decides how cells are handed out. `scratch`: bytes a thread needs, whose
     address goes into word `scratch_word`. `error`: the word that takes the address of the error
     pair, or -1. `pokes`: (word, step scalar's text, dtype). `links`: (word, unit, name) of code
-    that this code calls."""
+    that this code calls. `loop`: what it repeats; its words are made with its table."""
 
     unit: CodeUnit
     name: str
@@ -43,6 +43,23 @@ class Work:
     links: tuple[tuple[int, CodeUnit, str], ...] = ()
     call: int = -1
     commit: bool = False
+    loop: Loop | None = None
+
+    def code(self) -> list[CodeUnit]:
+        """All code that it runs."""
+        inner = [u for w in self.loop.works for u in w.code()] if self.loop else []
+        return [self.unit, *(link[1] for link in self.links), *inner]
+
+
+@dataclass(slots=True)
+class Loop:
+    """`works` of one trip, in order; at most `limit` trips; `test`: address of the byte that each
+    asks first, or 0. `patches`: (work, word, what the word moves by from trip to trip)."""
+
+    works: list[Work]
+    limit: int
+    test: int
+    patches: list[tuple[Work, int, int]]
 
 
 COMMON = 1 << 20

@@ -6,8 +6,6 @@ CORE, E2E = "tests/core/", "tests/e2e/test_e2e_"
 REGISTRY = CORE + "test_registry.py::"
 SHOWN_BY = {
     "E-READ-ENCODING": E2E + "mistakes.py::test_a_file_that_is_none_is_told",
-    "E-GRADIENT": CORE + "autodiff/test_autodiff_reverse.py"
-    "::test_an_operation_without_gradient_is_named_at_its_place",
     "E-CURRICULUM": CORE + "staging/test_staging_declare.py"
     "::test_a_curriculum_that_names_no_stage_is_told",
     "E-LIMIT-NODES": CORE + "ir/test_ir_builder.py"
@@ -27,6 +25,7 @@ SHOWN_BY = {
     "W-RUN-LINE": E2E + "runs.py::test_lines_that_do_not_parse_are_told_and_passed",
     "E-DEVICE-OPERATION": "tests/cpu/test_cpu_session.py"
     "::test_an_operation_that_nothing_does_is_named",
+    "E-LOWER-WHILE": "tests/cpu/test_cpu_loops.py::test_a_device_without_while_loops_says_so",
     "E-DEVICE-COMPILE": "tests/cpu/test_cpu_loader.py::test_text_that_llvm_refuses_is_a_problem",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
     "E-RUN-WRITE": E2E + "storage.py::test_a_folder_that_cannot_be_written_is_told",
@@ -53,7 +52,6 @@ NAMED = {"E-DEVICE-DISK", "E-STORE-UNKNOWN"}
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
-    "scan, while-loop and grad inside a graph": "E-STAGE-CARRY E-LOWER-WHILE E-GRAD-UNREACHED",
     "published weights": "E-PARAM-LOAD",
     "parameters as values of others": "E-INIT-CYCLE",
     "states of rows": "E-STATE-ROWS W-STATE-ROWS",

@@ -14,18 +14,34 @@ from ..ir import Builder, Graph, Node, Operations, Value
 from ..ir.operation import Operation
 from ..ir.rules import local_rule
 from ..ir.types import FLOATS
+from .recompute import Recompute
 
 Key = tuple[int, int]
+Cotangents = tuple["Value | None", ...]
 
 
 class GradientBuilder(Builder):
-    """A builder that knows which values a gradient is asked through; it applies local rules."""
+    """A builder that knows which values a gradient is asked through; it applies local rules.
 
-    __slots__ = ("reached",)
+    `beside`: another builder of the graph, which then knows the same nodes.
+    """
 
-    def __init__(self, operations: Operations, graph: Graph) -> None:
-        super().__init__(operations, graph, rule=local_rule)
+    __slots__ = ("_copies", "reached", "recompute")
+
+    def __init__(self, operations: Operations, graph: Graph, beside: Builder | None = None) -> None:
+        super().__init__(operations, graph if beside is None else Graph(), rule=local_rule)
+        if beside is not None:
+            self.graph, self._known = graph, beside._known
         self.reached: set[int] = set()
+        self.recompute = Recompute(self)
+        self._copies = 0
+
+    def fresh_copy(self) -> int:
+        """A number that no node has as its copy, below 0: those of a trace are above."""
+        if not self._copies:
+            self._copies = min([0, *(n.copy for n in self.graph.nodes)])
+        self._copies -= 1
+        return self._copies
 
     def needs(self, value: Value) -> bool:
         """Whether a cotangent of the value is of use."""
@@ -49,6 +65,7 @@ def differentiate(
     """
     b = builder or GradientBuilder(operations, graph)
     b.reached = dependents(graph.nodes, {v.node.id for v in wrt.values()})
+    b.recompute = Recompute(b)
     start = seed if isinstance(seed, Value) else b.constant(seed, loss.dtype, loss.shape)
     cotangents = {(loss.node.id, loss.result): start}
     policy, copy = b.policy, b.copy
@@ -87,8 +104,9 @@ def _pull(
     b: GradientBuilder, node: Node, out: tuple[Value | None, ...], cotangents: dict[Key, Value]
 ) -> None:
     first = len(b.graph.nodes)
-    b.policy, b.copy = node.policy, node.copy
-    found = _gradient(b, node, out)
+    again = b.recompute.of(node, out)
+    b.policy, b.copy = again.policy, again.copy
+    found = _gradient(b, again, out)
     reached = b.reached
     for v, g in zip(node.operands, found):
         if g is None or v.node.id not in reached or v.dtype not in FLOATS:
@@ -106,6 +124,10 @@ def _gradient(
     kind = getattr(operation, "differentiable", "yes")
     if kind == "expand":
         return _through_expansion(b, operation, node, out)
+    if kind == "body":
+        from .scans import BODIES
+
+        return BODIES[node.operation](b, node, out)
     if kind == "none":
         raise _no_gradient(b.graph, node)
     return operation.gradient(b, node, out)

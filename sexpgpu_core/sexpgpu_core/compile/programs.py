@@ -62,4 +62,7 @@ def flops_of(graph: Graph, operations: Operations) -> int:
             if key not in known:
                 known[key] = operations[node.operation].cost(types, dict(node.attributes)).flops
             total += known[key]
+            if node.operation == "scan":
+                body = graph.bodies[node.get("body")]
+                total += node.get("length") * flops_of(body, operations)
     return total

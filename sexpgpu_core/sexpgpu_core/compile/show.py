@@ -6,7 +6,7 @@ from ..diagnostics import nearest, problem
 from ..ir import Graph
 from ..ir.text import write
 from ..kernels.dump import dump_call
-from ..kernels.kernel import KernelCall
+from ..kernels.kernel import KernelCall, Repeat
 from ..plan.plan import Plan
 from .pipeline import Compiled
 
@@ -38,11 +38,23 @@ def lowered(plan: Plan, graph: Graph) -> str:
         parts.append(f"// {number}{commit}: {_origins(call.nodes, graph)}")
         if isinstance(call, KernelCall):
             parts.append(dump_call(call, names).rstrip("\n"))
+        elif isinstance(call, Repeat):
+            parts.append(_repeated(call, names))
         else:
             given = ", ".join(f"{names[v.storage]}{list(v.shape)}" for v in call.inputs)
             made = ", ".join(f"{names[v.storage]}{list(v.shape)}" for v in call.outputs)
             parts.append(f"{made} = {call.node.operation}({given})")
     return "\n".join(parts) + "\n"
+
+
+def _repeated(call: Repeat, names: dict[int, str]) -> str:
+    """A loop: where its body's values lie around it, then the body's calls."""
+    asked = "" if call.test is None else f"while {names[call.test]}, "
+    places = [f"{b.name} = {names[b.storage]}[{b.offset} + {b.step} trip]" for b in call.bound]
+    graph = Graph()
+    inner = lowered(call.plan, graph).rstrip("\n").replace("\n", "\n  ")
+    told = "".join(f"  // {place}\n" for place in places)
+    return f"for trip < {call.limit} {{  // {asked}{call.node.operation}\n{told}  {inner}\n}}"
 
 
 def _origins(nodes: tuple[int, ...], graph: Graph) -> str:

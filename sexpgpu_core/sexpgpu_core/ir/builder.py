@@ -22,8 +22,9 @@ class Builder:
     """Appends to one graph.
 
     `origin` (a function giving an Origin or None) says where the current call stands; `policy` and
-    `copy` go into every node made; `rule` is asked first (autodiff and passes set it). Tracing sets
-    `limit`, the most nodes: what comes after it makes as many again as it has reason to.
+    `copy` go into every node made (leaves are not computed and have no copy); `rule` is asked first
+    (autodiff and passes set it). Tracing sets `limit`, the most nodes: what comes after it makes as
+    many again as it has reason to.
     """
 
     __slots__ = (
@@ -68,7 +69,7 @@ class Builder:
         """The node itself, consed. Attributes that are None are left out."""
         pairs = _pairs(attributes) if attributes else ()
         own = _identity(pairs) if pairs else pairs
-        key = (operation, operands, own, self.policy, self.copy)
+        key = (operation, operands, own, self.policy, self.copy if operands else 0)
         found = self._known.get(key)
         if found is None:
             types = self._infer(operation, _types(operands), own, attributes)
@@ -92,7 +93,7 @@ class Builder:
     def _remade(self, node: Node, operands: tuple[Value, ...]) -> Node:
         pairs = node.attributes
         own = _identity(pairs) if pairs else pairs
-        key = (node.operation, operands, own, self.policy, self.copy)
+        key = (node.operation, operands, own, self.policy, self.copy if operands else 0)
         found = self._known.get(key)
         if found is None:
             types, given = node.types, _types(operands)
@@ -146,8 +147,12 @@ class Builder:
 
     # Shorthands that every phase and every gradient rule uses.
     def input(self, name: str, kind: str, dtype: str, shape: tuple[int, ...]) -> Value:
-        """kind: parameter state optimizer ema batch persistent scalar residue."""
-        return self("input", name=name, kind=kind, dtype=dtype, shape=shape)
+        """kind: parameter state optimizer ema batch persistent scalar residue body. A name is one
+        node, whatever the policy it is met in."""
+        before, self.policy = self.policy, ""
+        found = self("input", name=name, kind=kind, dtype=dtype, shape=shape)
+        self.policy = before
+        return found
 
     def constant(self, value: Any, dtype: str, shape: tuple[int, ...] = ()) -> Value:
         """A splat of one number, rounded once to dtype; E-DTYPE-RANGE, E-DTYPE-WEAK."""

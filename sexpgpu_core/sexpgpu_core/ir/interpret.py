@@ -84,7 +84,7 @@ class _Run:
 
     def _step(self, node: Node) -> None:
         arrays = tuple(self.values[v.node.id, v.result] for v in node.operands)
-        types = self._types(node)
+        types = self.types(node)
         if node.operation == "input":
             found = (self._input(node, types[0]),)
         else:
@@ -94,7 +94,8 @@ class _Run:
         for i, value in enumerate(found):
             self.values[node.id, i] = value
 
-    def _types(self, node: Node) -> tuple[Type, ...]:
+    def types(self, node: Node) -> tuple[Type, ...]:
+        """Of a node's results, in f64 where that is asked."""
         if not self.f64:
             return node.types
         return tuple(t._replace(dtype="f64") if t.dtype in FLOATS else t for t in node.types)
@@ -112,8 +113,8 @@ class _Run:
     def _apply(
         self, node: Node, arrays: tuple[Any, ...], types: tuple[Type, ...]
     ) -> tuple[Any, ...]:
-        if node.operation == "update":
-            return self._update(node, arrays)
+        if node.operation in BODIED:
+            return BODIED[node.operation](self, node, arrays)
         if self.f64 and node.operation == "bitcast":
             arrays = (arrays[0].astype(numpy_dtype(node.operands[0].dtype)),)
         try:
@@ -136,16 +137,68 @@ class _Run:
         origin = self.graph.origin(node)
         return origin.scope if origin is not None else None
 
-    def _update(self, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-        body = self.graph.bodies[node.get("body")]
-        found = run(body, dict(zip(node.get("inputs"), arrays)), self.operations, self.f64)
-        return tuple(found[name] for name in body.results)
+    def body(self, key: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """A body's results by name."""
+        return run(self.graph.bodies[key], given, self.operations, self.f64)
 
     def _expanded(self, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         graph = expansion(node, self.operations)
         given = {str(i): a for i, a in enumerate(arrays)}
         found = run(graph, given, self.operations, self.f64)
         return tuple(found[str(i)] for i in range(len(node.types)))
+
+
+def _update(of: _Run, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(of.body(node.get("body"), dict(zip(node.get("inputs"), arrays))).values())
+
+
+def _cond(of: _Run, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    key = node.get("body" if arrays[0] else "other")
+    given = dict(zip(node.get("inputs"), arrays))
+    found = of.body(key, given)
+    return tuple(found[name] for name, _, _ in node.get("results"))
+
+
+def _while(of: _Run, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    given = dict(zip(node.get("inputs"), arrays))
+    names = [name for name, _, _ in node.get("results")]
+    trips = 0
+    while trips < node.get("limit") and given[names[-1]]:
+        given.update(of.body(node.get("body"), given))
+        trips += 1
+    return tuple(given[name] for name in names)
+
+
+def _scan(of: _Run, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Trip by trip; what is stacked is written at the trip's place."""
+    import numpy as np
+
+    given = dict(zip(node.get("inputs"), arrays))
+    whole = {name: a for name, a in given.items() if name.startswith("x:")}
+    made = {
+        name: np.zeros(t.shape, numpy_dtype(t.dtype))
+        for (name, _, _), t in zip(node.get("results"), of.types(node))
+        if name.startswith("y:")
+    }
+    trips = range(node.get("length"))
+    for trip in reversed(trips) if node.get("reverse") else trips:
+        given.update({name: a[trip] for name, a in whole.items()})
+        found = of.body(node.get("body"), given)
+        for name, value in found.items():
+            if name in made:
+                made[name][trip] = value
+            else:
+                given[name] = value
+    return tuple(made.get(name, given.get(name)) for name, _, _ in node.get("results"))
+
+
+BODIED: dict[str, Callable[[_Run, Node, tuple[Any, ...]], tuple[Any, ...]]] = {
+    "update": _update,
+    "cond": _cond,
+    "while": _while,
+    "scan": _scan,
+}
+"""Operations that apply a body."""
 
 
 def expansion(node: Node, operations: Operations) -> Graph:

@@ -74,22 +74,48 @@ def _type_faults(graph: Graph, operations: Operations, node: Node):  # type: ign
         return
     if types != node.types:
         yield f"has types {_told(node.types)}, not {_told(types)}"
-    if node.operation == "update":
-        yield from _body_faults(graph, node, given)
+    if node.operation in ("update", "scan", "while", "cond"):
+        for key in node.get("body"), node.get("other"):
+            if key is not None:
+                yield from _body_faults(graph, node, given, key)
+    elif node.operation == "custom-gradient":
+        yield from _backward_faults(graph, node, given)
 
 
-def _body_faults(graph: Graph, node: Node, given: tuple[Type, ...]):  # type: ignore[no-untyped-def]
-    body = graph.bodies.get(node.get("body"))
+def _body_faults(  # type: ignore[no-untyped-def]
+    graph: Graph, node: Node, given: tuple[Type, ...], key: str
+):
+    body = graph.bodies.get(key)
     if body is None:
         yield "its body is not in the graph"
         return
     inputs = {n.get("name"): n.types[0] for n in body.inputs()}
     names = node.get("inputs")
+    given = tuple(_of_a_trip(node, n, t) for n, t in zip(names, given))
     if set(inputs) - set(names) or tuple(inputs.get(n, t) for n, t in zip(names, given)) != given:
         yield "its operands are not what the body takes"
     results = tuple((k, v.dtype, v.shape) for k, v in body.results.items())
     if results != node.get("results"):
         yield "its results are not what the body gives"
+
+
+def _of_a_trip(node: Node, name: str, type: Type) -> Type:
+    """The type that a body sees of an operand."""
+    stacked = node.operation == "scan" and name.startswith("x:")
+    return type._replace(shape=type.shape[1:]) if stacked else type
+
+
+def _backward_faults(  # type: ignore[no-untyped-def]
+    graph: Graph, node: Node, given: tuple[Type, ...]
+):
+    body = graph.bodies.get(node.get("body"))
+    if body is None:
+        yield "its body is not in the graph"
+        return
+    known = dict(zip(node.get("inputs"), given))
+    known.update({f"cotangent:{i}": t for i, t in enumerate(node.types)})
+    if any(known.get(n.get("name")) != n.types[0] for n in body.inputs()):
+        yield "its operands are not what the body takes"
 
 
 def _told(types: tuple[Type, ...]) -> str:

@@ -45,9 +45,10 @@ class Clusters(Units):
         self.scalars: Cluster | None = None
 
     # Nodes
-    def call(self, node: Node, inputs: tuple[Value, ...]) -> int:
-        """A library call: a unit of its own."""
+    def call(self, node: Node, inputs: tuple[Value, ...], extra: int = 0) -> int:
+        """A library call: a unit of its own, after the units of `extra`."""
         unit = self._unit(node)
+        self.after(unit, extra | self.held(node.operands))
         for value in inputs:
             self.after(unit, self.needs(value))
         for i in range(len(node.types)):

@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 
 from ..ir import Graph, Node, Value
 from ..ir.operation import Operations
+from ..ir.types import Type
 from .build import Output
 from .cluster import Clusters
 from .copies import Copies
 from .frames import Cluster, base
-from .kernel import Fold, KernelCall, NodeCall, Schedule, View
+from .kernel import Call, Fold, KernelCall, NodeCall, Repeat, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
 from .products import lay_products
+from .repeat import LOOPS, committing, repeat_call
 from .storing import Storing
 from .views import MOVES, is_dense, part, suits_matmul
 
@@ -51,6 +53,7 @@ class Fusion(Copies):
         self.nodes: list[Node] = []
         self.forced: set[Value] = set()
         self.kept: set[Node] = set()  # nodes of which a value is stored
+        self.bodies: dict[str, Schedule] = {}  # of loops
         self.copied: dict[Value, Value] = {}  # copies that calls and results take instead
 
     def run(self) -> Schedule:
@@ -74,6 +77,8 @@ class Fusion(Copies):
             self._placed(node)
         elif is_compute(node):
             self._compute(node)
+        elif op in LOOPS:
+            self._loop(node)
         else:
             self._call(node)
 
@@ -88,7 +93,8 @@ class Fusion(Copies):
 
     def _compute(self, node: Node, extra: int = 0) -> None:
         self.nodes.append(node)
-        self.clusters.add(node, extra, node.id not in self.early)
+        held = self.clusters.held(node.operands)
+        self.clusters.add(node, extra | held, node.id not in self.early)
 
     def _call(self, node: Node) -> None:
         suits = suits_matmul if node.operation == "matmul" else is_dense
@@ -97,6 +103,24 @@ class Fusion(Copies):
         self.forced.update([base(v) for v in given])
         self.nodes.append(node)
         self.clusters.call(node, given)
+
+    def _loop(self, node: Node) -> None:
+        """A unit of its own, after copies of the first carries to where the last ones will be."""
+        named = dict(zip(node.get("inputs"), node.operands))
+        mask = 0
+        for i, (name, _, _) in enumerate(node.get("results")):
+            if name in named:
+                whole = self.bases[Value(node, i)] = self.dense(node.types[i])
+                mask |= self._into(self._copy_node(named[name]), whole, 0)
+        rest = {n: v for n, v in named.items() if not n.startswith("carry:")}
+        given = tuple(self._operand(v, is_dense) for v in rest.values())
+        self.inputs[node.id] = given
+        self.forced.update([base(v) for v in given])
+        self.nodes.append(node)
+        self.clusters.call(node, given, mask)
+
+    def _copy_node(self, value: Value) -> Node:
+        return self.prepared.node("copy", (value,), (value.type,))
 
     def _operand(self, value: Value, suits: Callable[[View], bool]) -> Value:
         """An operand of a call as it may lie, copied if it must be."""
@@ -108,7 +132,7 @@ class Fusion(Copies):
         """A dense copy of a value, once."""
         found = self.copied.get(value)
         if found is None:
-            made = self.prepared.node("copy", (value,), (value.type,))
+            made = self._copy_node(value)
             self._compute(made)
             found = self.copied[value] = Value(made)
         return found
@@ -144,7 +168,7 @@ class Fusion(Copies):
             source = base(value)
             self.forced.add(source)
             return self.clusters.maker[source]
-        return self._into(self.prepared.node("copy", (value,), (value.type,)), view, extra)
+        return self._into(self._copy_node(value), view, extra)
 
     def _into(self, node: Node, view: View, extra: int) -> int:
         if 0 in view.shape:
@@ -198,9 +222,7 @@ class Fusion(Copies):
         return found
 
     # Calls
-    def _calls(
-        self, direct: dict[str, Value], commits: dict[str, Value]
-    ) -> dict[int, list[KernelCall | NodeCall]]:
+    def _calls(self, direct: dict[str, Value], commits: dict[str, Value]) -> dict[int, list[Call]]:
         """Calls by unit. Values that are committed by a copy are stored first."""
         for name, value in commits.items():
             if name not in direct:
@@ -210,7 +232,7 @@ class Fusion(Copies):
             kind, _, rest = name.partition(":")
             targets[value] = self.input_view(kind, rest, value.type)
         self.bases.update(targets)
-        found: dict[int, list[KernelCall | NodeCall]] = {}
+        found: dict[int, list[Call]] = {}
         goals = set(targets)
         self.kept = {v.node for v in self.stored | goals}
         for number, unit in enumerate(self.clusters.units):
@@ -224,7 +246,7 @@ class Fusion(Copies):
             found[number] = self._unit_calls(self.clusters.units[number], set(targets))
         return found
 
-    def _unit_calls(self, unit: Cluster | Node, goals: set[Value]) -> list[KernelCall | NodeCall]:
+    def _unit_calls(self, unit: Cluster | Node, goals: set[Value]) -> list[Call]:
         return (
             [self._node_call(unit)] if isinstance(unit, Node) else self._kernel_calls(unit, goals)
         )
@@ -233,7 +255,7 @@ class Fusion(Copies):
         self,
         direct: dict[str, Value],
         targets: dict[Value, View],
-        found: dict[int, list[KernelCall | NodeCall]],
+        found: dict[int, list[Call]],
     ) -> list[str]:
         """Commits whose storage another commit reads, or that read it at other places."""
         names = {targets[v].storage: n for n, v in direct.items()}
@@ -246,7 +268,16 @@ class Fusion(Copies):
                     hazards |= {names[s] for s in own if s in names and _uneven(call, s)}
         return sorted(hazards)
 
-    def _node_call(self, node: Node) -> NodeCall:
+    def _repeat(self, node: Node, inputs: list[View], outputs: list[View]) -> Repeat:
+        key = node.get("body")
+        if key not in self.bodies:
+            body = committing(self.prepared.body(key))
+            self.bodies[key] = schedule(body, self.prepared.operations, self.prepared.library)
+        names = [n for n in node.get("inputs") if not n.startswith("carry:")]
+        room = self.storage(Type("u8", (0,)), "temp")
+        return repeat_call(node, self.bodies[key], dict(zip(names, inputs)), outputs, room)
+
+    def _node_call(self, node: Node) -> NodeCall | Repeat:
         inputs = []
         for value in self.inputs[node.id]:
             view = self.place(value)
@@ -257,9 +288,11 @@ class Fusion(Copies):
             view = self.base_view(Value(node, i))
             assert view is not None
             outputs.append(view)
+        if node.operation in LOOPS:
+            return self._repeat(node, inputs, outputs)
         return NodeCall(node, tuple(inputs), tuple(outputs))
 
-    def _kernel_calls(self, cluster: Cluster, goals: set[Value]) -> list[KernelCall | NodeCall]:
+    def _kernel_calls(self, cluster: Cluster, goals: set[Value]) -> list[Call]:
         outputs, commit = [], False
         for value in self._made([n for n in cluster.nodes if n in self.kept]):
             if value in self.stored or value in goals:
@@ -271,7 +304,7 @@ class Fusion(Copies):
                 commit = commit or value in goals
         if not outputs or cluster.size == 0:
             return []
-        calls = self.built(cluster, outputs)
+        calls: list[Call] = [*self.built(cluster, outputs)]
         for call in calls:
             call.commit = commit
         return calls
@@ -287,14 +320,14 @@ class Fusion(Copies):
     # The order
     def _schedule(
         self,
-        calls: dict[int, list[KernelCall | NodeCall]],
+        calls: dict[int, list[Call]],
         commits: dict[str, Value],
         direct: dict[str, Value],
         results: dict[str, Value],
     ) -> Schedule:
         ordered = [c for unit in self._order() for c in calls.get(unit, ())]
         work = [c for c in ordered if not c.commit]
-        last: list[KernelCall | NodeCall] = [c for c in ordered if c.commit]
+        last: list[Call] = [c for c in ordered if c.commit]
         for name, value in commits.items():
             if name not in direct:
                 kind, _, rest = name.partition(":")
@@ -339,7 +372,7 @@ class Fusion(Copies):
         return max([owner.get(n.id, n.id) for n in what.nodes])
 
 
-def _uneven(call: KernelCall | NodeCall, storage: int) -> bool:
+def _uneven(call: Call, storage: int) -> bool:
     """Whether a call reads a storage that it writes at other places than it writes."""
     if not isinstance(call, KernelCall):
         return storage in call.reads()

@@ -7,7 +7,7 @@ A kernel runs rows of a grid of three outer axes (sizes are run-time arguments) 
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Any, Literal, Union
 
 from ..ir import Node
 from ..ir.types import Type
@@ -185,6 +185,52 @@ class NodeCall(Record):
         return {v.storage for v in self.outputs}
 
 
+class Bound(NamedTuple):
+    """Where an input or result "body:NAME" of a loop's body lies: from `offset` on in a storage
+    around it, `step` further each trip, in elements."""
+
+    name: str
+    storage: int
+    offset: int
+    step: int
+    written: bool
+
+
+class Repeat(Record):
+    """A body run trip by trip (45.27): what a trip commits are its carries, in place, and its part
+    of what is stacked. `room`: storage that the body's own storages share; the plan says its
+    size, and puts the body's plan here. `test`: the storage of a bool that each trip begins by
+    asking, or None."""
+
+    __slots__ = ("body", "bound", "commit", "limit", "node", "plan", "room", "test")
+
+    def __init__(
+        self, node: Node, body: Schedule, bound: tuple[Bound, ...], limit: int, room: int,
+        test: int | None = None,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.body = body
+        self.bound = bound
+        self.limit = limit
+        self.room = room
+        self.test = test
+        self.commit = False
+        self.plan: Any = None  # plan.Plan
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return (self.node.id,)
+
+    def reads(self) -> set[int]:
+        return {b.storage for b in self.bound}
+
+    def writes(self) -> set[int]:
+        return {b.storage for b in self.bound if b.written} | {self.room}
+
+
+Call = Union[KernelCall, NodeCall, Repeat]  # noqa: UP007
+
+
 class Schedule(Record):
     """What fusion makes of a graph: calls in an order that is legal, over storages.
 
@@ -198,7 +244,7 @@ class Schedule(Record):
     def __init__(
         self,
         storages: list[Storage],
-        calls: list[KernelCall | NodeCall],
+        calls: list[Call],
         commit: int,
         results: dict[str, View],
         verdict: int | None = None,

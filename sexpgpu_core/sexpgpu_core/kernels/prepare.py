@@ -140,6 +140,11 @@ class Prepared:
             found = self._even[key] = alike and is_even(self._bodies[key[0]], shape)
         return found
 
+    def body(self, key: str) -> Graph:
+        """The body of a loop."""
+        found: Graph = self._bodies[key]
+        return found
+
     def results_of(self, update: Node) -> tuple[Value, ...]:
         """An update's results in terms of its operands: its body, put here when it is asked for."""
         found = self._inlined.get(update.id)
@@ -193,6 +198,8 @@ class Prepared:
             return self._expanded(lambda b: (_taken_along(b, node),))
         if op in COMPUTED or self.library(op):
             return None
+        if op == "while":
+            raise problem("E-LOWER-WHILE", "the device has no while-loop")
         row = self.operations.get(op)
         found = None
         if row is not None:

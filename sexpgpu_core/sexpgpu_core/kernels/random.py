@@ -47,8 +47,8 @@ def _counter(b: Build, node: Node, frame: Frame) -> tuple[int, tuple[int, ...]]:
         if len(node.operands) > 1:
             row = _sum(b, row, _word(b, node, 1), 1)
     key = site_key(node.get("seed"), node.get("domain"), node.get("site"))
-    more = (node.get("iteration") or 0, *key)
-    return column, (row, _word(b, node, 0), *(b.number(v, "u32") for v in more))
+    trip = _word(b, node, 2) if len(node.operands) > 2 else b.number(0, "u32")
+    return column, (row, _word(b, node, 0), trip, *(b.number(v, "u32") for v in key))
 
 
 def _word(b: Build, node: Node, k: int) -> int:

@@ -7,6 +7,7 @@ from .cluster import Clusters
 from .elements import COST
 from .frames import Cluster
 from .prepare import COPIES, INDEXED, LEAVES, RANDOM, REDUCTIONS
+from .repeat import read_where_it_lies
 from .views import MOVES, SHIFTING
 
 CHEAP = 24
@@ -38,7 +39,7 @@ class Storing:
         for node in nodes:
             unit = self._units[node]
             placed = node.operation in INDEXED
-            for value in node.operands:
+            for value in read_where_it_lies(node):
                 while value.node.operation in MOVES:
                     placed = placed or value.node.operation in SHIFTING
                     value = value.node.operands[0]

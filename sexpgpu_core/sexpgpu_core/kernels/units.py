@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir import Node, Value
 from .frames import Cluster, base
+from .views import MOVES
 
 
 class Units:
@@ -28,6 +29,17 @@ class Units:
     def needs(self, value: Value) -> int:
         """Mask of the units that make a value."""
         return self.maker.get(base(value), 0)
+
+    def held(self, values: tuple[Value, ...]) -> int:
+        """Mask of the units that barriers in front of values wait for."""
+        mask = 0
+        for value in values:
+            node = value.node
+            while node.operation in MOVES:
+                for other in node.operands[1:] if node.operation == "barrier" else ():
+                    mask |= self.needs(other)
+                node = node.operands[0].node
+        return mask
 
     def members(self, mask: int) -> list[int]:
         """Units of a mask, merged ones as what they became."""

@@ -25,7 +25,7 @@ class Expansion:
     def __init__(self, operations: Operations, library: Library) -> None:
         self.operations = operations
         self.library = library
-        self._primitive: set[str] = {"update", "input", "constant"}
+        self._primitive: set[str] = {"update", "scan", "while", "input", "constant"}
 
     def rule(
         self, b: Builder, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]

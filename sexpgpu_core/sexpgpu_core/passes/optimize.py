@@ -1,7 +1,8 @@
-"""All passes in order: precision, then expansion with local rules and fma, then dead code.
+"""All passes in order: scans joined, precision, what no trip changes taken out of loops,
+expansion with local rules and fma, dead code.
 
-At most two walks that make nodes (45.29), and one that renumbers them; bodies of `update` go
-through the same.
+At most two walks that make nodes (45.29) where there is no scan, and one that renumbers them;
+bodies go through the same.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from ..ir.operation import Operations
 from ..records import NamedTuple
 from .dead import drop_dead
 from .expand import expansion
+from .invariants import hoist
+from .loops import bodies_of, join_scans, with_bodies
 from .precision import POLICIES, precision_change
 from .rebuild import rebuild
+
+LOOPS = ("scan", "while", "cond")
 
 
 class Report(NamedTuple):
@@ -29,10 +34,13 @@ def optimize(
     """The graph that a device is given, and a report. `library`: the device's. Results keep
     their names and their dtypes."""
     counts = {"traced": len(graph.nodes)}
+    graph = join_scans(graph, operations)
+    counts["join"] = len(graph.nodes)
     if _mixed(graph, precision):
         graph = _precision(graph, operations, precision)
         counts["precision"] = len(graph.nodes)
-    graph = _bodies(graph, operations, library)
+    graph = hoist(graph, operations)
+    counts["hoist"] = len(graph.nodes)
     graph = _simplify(graph, operations, library)
     counts["expand"] = len(graph.nodes)
     graph = drop_dead(graph)
@@ -42,11 +50,14 @@ def optimize(
 
 def _mixed(graph: Graph, precision: str) -> bool:
     policies = {precision, *(n.policy for n in graph.nodes if n.policy)}
-    return any(POLICIES.get(p) is not None for p in policies)
+    mixed = any(POLICIES.get(p) is not None for p in policies)
+    return mixed or any(_mixed(body, precision) for body in graph.bodies.values())
 
 
 def _precision(graph: Graph, operations: Operations, precision: str) -> Graph:
-    """Casts by policy; results are cast back to what they were."""
+    """Casts by policy; results are cast back to what they were. An optimizer's updates are f32."""
+    loops = bodies_of(graph, LOOPS)
+    graph = with_bodies(graph, lambda body: _precision(body, operations, precision), loops)
     wanted = {name: v.dtype for name, v in graph.results.items()}
     changed = rebuild(graph, operations, precision_change(operations, precision))
 
@@ -58,11 +69,5 @@ def _precision(graph: Graph, operations: Operations, precision: str) -> Graph:
 
 
 def _simplify(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Graph:
-    return rebuild(graph, operations, *expansion(operations, library))
-
-
-def _bodies(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Graph:
-    """Bodies keep their keys: the hash of what was traced."""
-    for key, body in list(graph.bodies.items()):
-        graph.bodies[key] = drop_dead(_simplify(body, operations, library))
-    return graph
+    small = with_bodies(graph, lambda body: drop_dead(_simplify(body, operations, library)))
+    return rebuild(small, operations, *expansion(operations, library))

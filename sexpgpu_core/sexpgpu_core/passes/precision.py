@@ -15,6 +15,7 @@ from .rebuild import Change
 POLICIES = {"f32": None, "bf16": "bf16", "f16": "f16"}
 """A policy's 16-bit dtype, or None where nothing is cast."""
 NARROW = ("bf16", "f16")
+BODIED = frozenset(("update", "scan", "while", "cond"))
 
 
 def precision_change(operations: Operations, policy: str) -> Change | None:
@@ -22,7 +23,7 @@ def precision_change(operations: Operations, policy: str) -> Change | None:
     over it. None where nothing changes."""
 
     def change(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        if not operands or node.operation in ("update", "cast"):
+        if not operands or node.operation in BODIED or node.operation == "cast":
             return _kept(b, node, operands)
         low = POLICIES.get(node.policy or policy)
         kind = operations[node.operation].precision

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from ..ir.types import WIDTH
-from ..kernels.kernel import Kernel, KernelCall, NodeCall, Place, Storage
+from ..kernels.kernel import Call, Kernel, KernelCall, Place, Storage
 from .order import Touch
 
 
 def successors(
     storages: Sequence[Storage],
-    calls: Sequence[KernelCall | NodeCall],
+    calls: Sequence[Call],
     touched: Sequence[Touch],
     first: dict[int, int],
     last: dict[int, int],

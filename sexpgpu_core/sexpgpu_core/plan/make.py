@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..ir.types import Type
-from ..kernels.kernel import KernelCall, NodeCall, Schedule, Storage, View
+from ..kernels.kernel import Call, Repeat, Schedule, Storage, View
 from .inplace import successors
 from .memory import Lifetime, aligned, place, stack
 from .order import Touch, order_calls, touches
@@ -22,6 +22,7 @@ REGION = {
     "ema": Region.PERSISTENT,
     "persistent": Region.PERSISTENT,
     "residue": Region.PERSISTENT,
+    "body": Region.BOUND,
 }
 """Where a storage of that kind lives; results that are temps live in OUTPUT."""
 
@@ -35,6 +36,7 @@ def layout_persistent(types: Mapping[str, Type]) -> Persistent:
 def make_plan(name: str, schedule: Schedule, persistent: Persistent) -> Plan:
     """Order the calls, place the buffers, check the plan. Cost: about 10 us a buffer."""
     storages = schedule.storages
+    _plan_bodies(name, schedule)
     kept = {v.storage for v in schedule.results.values()}
     if schedule.verdict is not None:
         kept.add(schedule.verdict)
@@ -76,6 +78,15 @@ def make_plan(name: str, schedule: Schedule, persistent: Persistent) -> Plan:
     return plan
 
 
+def _plan_bodies(name: str, schedule: Schedule) -> None:
+    """Plans the bodies of loops, which say how much room their own storages take."""
+    for call in schedule.calls:
+        if isinstance(call, Repeat):
+            call.plan = make_plan(f"{name}/{call.node!r}", call.body, layout_persistent({}))
+            size = call.plan.bytes[Region.TRANSIENT]
+            schedule.storages[call.room].type = Type("u8", (size,))
+
+
 def lifetimes(calls: Sequence[Touch]) -> tuple[dict[int, int], dict[int, int]]:
     """First and last call that touches each storage."""
     first: dict[int, int] = {}
@@ -96,7 +107,7 @@ def _region(storage: Storage, kept: set[int]) -> Region:
 
 def _offsets(
     storages: Sequence[Storage],
-    calls: Sequence[KernelCall | NodeCall],
+    calls: Sequence[Call],
     touched: Sequence[Touch],
     first: dict[int, int],
     last: dict[int, int],

@@ -8,10 +8,9 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Sequence
 
-from ..kernels.kernel import KernelCall, NodeCall, Storage
+from ..kernels.kernel import Call, Storage
 from ..records import NamedTuple
 
-Call = KernelCall | NodeCall
 GAIN = 0.97
 """A new order must bring the peak below this part of the given order's: near ties keep the order
 that fusion chose, which has better locality."""

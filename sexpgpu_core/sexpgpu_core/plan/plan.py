@@ -5,18 +5,20 @@ from __future__ import annotations
 from enum import Enum
 
 from ..ir.types import Type
-from ..kernels.kernel import KernelCall, NodeCall
+from ..kernels.kernel import Call
 from ..records import NamedTuple, Record
 
 
 class Region(Enum):
-    """PERSISTENT is common to all plans of a run; TRANSIENT means nothing between launches."""
+    """PERSISTENT is common to all plans of a run; TRANSIENT means nothing between launches. BOUND,
+    in the plan of a loop's body, is memory of the plan around it."""
 
     PERSISTENT = "persistent"
     TRANSIENT = "transient"
     INPUT = "input"
     SCALAR = "scalar"
     OUTPUT = "output"
+    BOUND = "bound"
 
 
 class Buffer(NamedTuple):
@@ -54,7 +56,7 @@ class Plan(Record):
     def __init__(
         self,
         name: str,
-        calls: list[KernelCall | NodeCall],
+        calls: list[Call],
         commit: int,
         buffers: tuple[Buffer, ...],
         results: tuple[Result, ...],

@@ -65,8 +65,9 @@ class InitProgram:
 
 def init_of(t: Tracer, slot: Slot, name: str, type: Type) -> Any:
     """What `:init` gives; its form, a function in the slot, is called in a trace of its own."""
-    before = t.builder, t.part, t.rows
-    t.builder = Builder(t.builder.operations, origin=t.builder.origin)
+    before = t.builder, t.part, t.rows, t.region, t.root.builder
+    t.builder = t.root.builder = Builder(t.builder.operations, origin=t.builder.origin)
+    t.region = t.root
     t.part, t.rows = "init", None
     t.scopes.append(Scope(join(t.scope.path, name), join(t.scope.site, name)))
     try:
@@ -78,7 +79,7 @@ def init_of(t: Tracer, slot: Slot, name: str, type: Type) -> Any:
         raise fault.locate(slot.span) from None
     finally:
         t.scopes.pop()
-        t.builder, t.part, t.rows = before
+        t.builder, t.part, t.rows, t.region, t.root.builder = before
 
 
 def _program(t: Tracer, value: Value, name: str, type: Type) -> InitProgram:

@@ -176,12 +176,10 @@ def _draw(operation: str, size: int, path: str, seed: int, iteration: int = 0) -
     from ..ir.ops import OPERATIONS
 
     attributes = {
-        "site": path, "domain": "init", "seed": seed, "shape": (1, size), "dtype": "f32",
-        "iteration": iteration,
+        "site": path, "domain": "init", "seed": seed, "shape": (1, size), "dtype": "f32"
     }  # fmt: skip
-    (found,) = OPERATIONS[operation].reference(
-        (np.int32(0),), attributes, (Type("f32", (1, size)),)
-    )
+    operands = np.int32(0), np.int32(0), np.int32(iteration)
+    (found,) = OPERATIONS[operation].reference(operands, attributes, (Type("f32", (1, size)),))
     return found.reshape(size)
 
 

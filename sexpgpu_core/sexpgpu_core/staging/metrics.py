@@ -10,7 +10,7 @@ from ..diagnostics import problem
 from ..ir.graph import Node, Value
 from ..records import NamedTuple
 from ..spans import Span
-from .dependence import MIXED, NONE, BatchAxes
+from .dependence import MIXED, NONE
 from .traced import Metric
 from .tracer import Tracer
 
@@ -61,12 +61,14 @@ UNKNOWN = Cut("unknown")
 
 def note_mean(t: Tracer, found: Value, total: Value, count: int) -> None:
     """The node is total / count, a mean."""
-    t.means[(found.node.id, found.result)] = (total, count)
+    if t.region is t.root:
+        t.means[(found.node.id, found.result)] = (total, count)
 
 
 def note_weighted(t: Tracer, found: Value, total: Value, weight: Value) -> None:
     """The node is total / weight, or 0 where the weight is."""
-    t.means[(found.node.id, found.result)] = (total, weight)
+    if t.region is t.root:
+        t.means[(found.node.id, found.result)] = (total, weight)
 
 
 class Cutter:
@@ -74,7 +76,7 @@ class Cutter:
 
     def __init__(self, t: Tracer) -> None:
         self.t = t
-        self.axes = BatchAxes(t.builder.operations, t.per_block)
+        self.axes = t.root.axes(t.per_block)
 
     def cut(self, value: Value) -> Cut:
         """What a scalar is in terms of batch sums."""

@@ -15,6 +15,7 @@ from ..ir.graph import Value as Node
 from ..ir.types import Type
 
 if TYPE_CHECKING:
+    from .regions import Region
     from .tracer import Tracer
 
 GENERIC: dict[str, Function] = {}
@@ -52,13 +53,14 @@ class Typed(Staged):
 
 
 class Tensor(Typed):
-    """A node's result in the graph of one tracer. dtype and shape are known, contents are not."""
+    """A node's result in a graph of one tracer. dtype and shape are known, contents are not."""
 
-    __slots__ = ("tracer", "value")
+    __slots__ = ("region", "tracer", "value")
 
-    def __init__(self, value: Node, tracer: Tracer) -> None:
+    def __init__(self, value: Node, tracer: Tracer, region: Region) -> None:
         self.value = value
         self.tracer = tracer
+        self.region = region
 
     @property
     def type(self) -> Type:

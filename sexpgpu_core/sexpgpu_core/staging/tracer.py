@@ -17,6 +17,7 @@ from ..ir.graph import Value as Node
 from ..ir.operation import Operations
 from ..ir.types import Type
 from .context import Context
+from .regions import Region
 from .scopes import Scope, join
 from .tensor import Handle, StepScalar, Tensor
 from .traced import Parameter, State
@@ -31,6 +32,8 @@ class Tracer:
 
     def __init__(self, operations: Operations, context: Context, rows: int | None) -> None:
         self.builder = Builder(operations, origin=self._origin, limit=limits().nodes)
+        self.root = self.region = Region(self.builder)
+        self.checkpoints = 0
         self.context = context
         self.rows = rows
         self.part = "objective"
@@ -59,7 +62,7 @@ class Tracer:
 
     # Values ------------------------------------------------------------------------------------
     def tensor(self, node: Node) -> Tensor:
-        return Tensor(node, self)
+        return Tensor(node, self, self.region)
 
     def node(self, value: Value) -> Node:
         """The node of a tensor or handle; E-STAGE-ESCAPE for another graph's."""
@@ -70,9 +73,35 @@ class Tracer:
                     f"{value.describe()} was made in another trace",
                     hint="a tensor lives in one trace: pass it as an argument, or make it anew",
                 )
-            return value.value  # type: ignore[no-any-return]
+            return self.region.reach(value.value, value.region)
         assert value.__class__ is Handle
-        return self.builder("table", dtype=value.dtype, shape=value.shape, values=value.values)
+        b, (dtype, shape) = self.root.builder, value.type
+        made = b("table", dtype=dtype, shape=shape, values=value.values)
+        return self.region.reach(made, self.root)
+
+    @contextmanager
+    def inside(self, what: str, first: int = 0) -> Iterator[Region]:
+        """A region for the function of a builtin; its graph is a body of the one around it."""
+        around = self.region
+        builder = Builder(
+            around.builder.operations, origin=self._origin, limit=around.builder.limit
+        )
+        builder.policy = self.builder.policy
+        self.region = Region(builder, around, what, first, machine.current().call_span)
+        self.builder = builder
+        try:
+            yield self.region
+        finally:
+            self.region, self.builder = around, around.builder
+
+    def in_step(self, what: str) -> None:
+        """E-STAGE-ESCAPE inside the function of a scan and the like, whose graph is a body."""
+        if self.region is not self.root:
+            raise problem(
+                "E-STAGE-ESCAPE",
+                f"{what} stands in the function of {self.region.what}",
+                hint=f"return the value from the function, and use {what} outside of it",
+            )
 
     def scalar(self, step_scalar: StepScalar, dtype: str) -> Node:
         """A step scalar where it meets a tensor: an input, rounded once to the dtype.
@@ -85,7 +114,7 @@ class Tracer:
             tree = ("+", tree)
             name = scalars.text(tree)
         self.scalars[name] = tree
-        return self.builder.input(name, "scalar", dtype, ())
+        return self.region.reach(self.root.builder.input(name, "scalar", dtype, ()), self.root)
 
     # Scopes ------------------------------------------------------------------------------------
     @contextmanager
@@ -138,10 +167,11 @@ class Tracer:
                 path=path,
             )
         self.parameters[path] = known._replace(uses=known.uses + 1)
-        node = self.builder.input(path, "parameter", type.dtype, type.shape)
+        b = self.root.builder
+        node = b.input(path, "parameter", type.dtype, type.shape)
         if self.frozen or not known.trainable:
-            node = self.builder("stop-gradient", node)
-        return self.tensor(node)
+            node = b("stop-gradient", node)
+        return Tensor(node, self, self.root)
 
     def state(self, name: str, type: Type, init: Any, combine: str) -> str:
         """The path of the state of a name in the open scope."""
@@ -159,16 +189,21 @@ class Tracer:
     def read_state(self, path: str) -> Tensor:
         """A state's value: the last one set in this trace, else the step's."""
         proposed = self.proposals.get(path)
-        if proposed is not None:
-            return self.tensor(proposed)
-        type = self.states[path].type
-        return self.tensor(
-            self.builder("stop-gradient", self.builder.input(path, "state", type.dtype, type.shape))
-        )
+        if proposed is None:
+            b, type = self.root.builder, self.states[path].type
+            proposed = b("stop-gradient", b.input(path, "state", type.dtype, type.shape))
+        return Tensor(proposed, self, self.root)
 
     def set_state(self, path: str, node: Node) -> None:
         """Propose a state's next value; nothing in evaluation mode."""
         type = self.states[path].type
+        if self.region is not self.root:
+            raise problem(
+                "E-STATE-SET",
+                f"{path} is set in the function of {self.region.what}, whose trips are many",
+                hint="return the value from the function, and set the state outside of it",
+                path=path,
+            )
         if node.node.types[node.result] != type:
             found = node.node.types[node.result]
             raise problem("E-STATE-SET", f"{path} is {type}, the value {found}", path=path)

@@ -10,18 +10,21 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..ir import Builder, Graph, Node, Value
+from ..ir.ops.loops import body_key
 
 Replace = Callable[[Node], "Value | None"]
 
 
 def inline(
-    graph: Graph, b: Builder, replace: Replace, row_offset: int = 0
+    graph: Graph, b: Builder, replace: Replace, row_offset: int = 0, block: int = 0
 ) -> dict[tuple[int, int], Value]:
     """Copy a graph's live nodes into `b`; `replace(node)` gives the value of an input.
 
     Random nodes that have rows get `row_offset` added, so that a block draws what its rows of the
-    global batch would draw (45.14). Returns where each value went.
+    global batch would draw (45.14). Checkpoints of a `block` are its own. Returns where each value
+    went.
     """
+    copies = block * (1 + max((abs(n.copy) for n in graph.nodes), default=0))
     went: dict[tuple[int, int], Value] = {}
     live = graph.live()
     b.graph.bodies.update(graph.bodies)
@@ -33,7 +36,7 @@ def inline(
             went[node.id, 0] = instead
             continue
         origins = graph.origins.get(node.id)
-        for i, value in enumerate(_copy(node, b, went, row_offset)):
+        for i, value in enumerate(_copy(node, b, went, row_offset, copies)):
             went[node.id, i] = value
             if origins is not None:
                 b.graph.origins.setdefault(value.node.id, origins)
@@ -41,23 +44,54 @@ def inline(
 
 
 def _copy(
-    node: Node, b: Builder, went: Mapping[tuple[int, int], Value], row_offset: int
+    node: Node,
+    b: Builder,
+    went: Mapping[tuple[int, int], Value],
+    row_offset: int,
+    copies: int,
 ) -> tuple[Value, ...]:
-    b.policy, b.copy = node.policy, node.copy
+    b.policy, b.copy = node.policy, _copy_of(node, copies)
     operands = tuple([went[v.node.id, v.result] for v in node.operands])
-    random = row_offset and b.operations[node.operation].random
-    if not random or node.get("batch-axis") is None:
+    changed = _moved(node, b, row_offset) if row_offset else {}
+    if not changed:
         return b.remake(node, operands)
-    attributes: dict[str, Any] = dict(node.attributes)
-    attributes["row-offset"] = attributes.get("row-offset", 0) + row_offset
-    return b.several(node.operation, *operands, **attributes)
+    return b.several(node.operation, *operands, **{**dict(node.attributes), **changed})
+
+
+def _moved(node: Node, b: Builder, row_offset: int) -> dict[str, Any]:
+    """Attributes that are others where rows begin further on: of random nodes that have rows, and
+    of nodes with bodies that have such."""
+    if b.operations[node.operation].random and node.get("batch-axis") is not None:
+        return {"row-offset": node.get("row-offset", 0) + row_offset}
+    changed = {}
+    for name in ("body", "other"):
+        body = b.graph.bodies.get(node.get(name))
+        if body is not None and _draws_rows(body, b):
+            inner = Builder(b.operations)
+            went = inline(body, inner, lambda _: None, row_offset)
+            inner.graph.results = {n: went[v.node.id, v.result] for n, v in body.results.items()}
+            changed[name] = body_key(b, inner.graph)
+    return changed
+
+
+def _draws_rows(graph: Graph, b: Builder) -> bool:
+    return any(
+        b.operations[n.operation].random and n.get("batch-axis") is not None for n in graph.nodes
+    ) or any(_draws_rows(body, b) for body in graph.bodies.values())
+
+
+def _copy_of(node: Node, copies: int) -> int:
+    """A node's copy in a block, as far from 0 as `copies` more."""
+    if not node.copy:
+        return 0
+    return node.copy + copies if node.copy > 0 else node.copy - copies
 
 
 def unroll(graph: Graph, b: Builder, blocks: int) -> list[dict[str, Value]]:
     """The results of each block, in order. Batch inputs of `b`'s graph have all rows."""
     results = []
     for k in range(blocks):
-        went = inline(graph, b, _block_input(b, k, blocks), _rows(graph) * k)
+        went = inline(graph, b, _block_input(b, k, blocks), _rows(graph) * k, k)
         results.append({n: went[v.node.id, v.result] for n, v in graph.results.items()})
     b.policy, b.copy = "", 0
     return results

@@ -34,15 +34,19 @@ def test_known_answers(counter, key, answer) -> None:
     assert tuple(int(w) for w in philox(key, [np.uint64(c) for c in counter])) == answer
 
 
-def draw(operation: str, shape, step: int = 7, row: int | None = None, **more) -> np.ndarray:
+def draw(
+    operation: str, shape, step: int = 7, row: int | None = None, trip: int | None = None, **more
+) -> np.ndarray:
     b = Builder(OPERATIONS)
     scalars = [b.input("step", "scalar", "i32", ())]
     if row is not None:
         scalars.append(b.input("row", "scalar", "i32", ()))
+    if trip is not None:
+        scalars.append(b.input("trip", "scalar", "i32", ()))
     at = {"site": "gpt/dropout#1", "domain": "train", "seed": 1, "shape": shape}
     named = {k.replace("_", "-"): v for k, v in more.items()}
     b.graph.results["x"] = b(operation, *scalars, **at, **named)
-    given = {"step": np.int32(step), "row": np.int32(row or 0)}
+    given = {"step": np.int32(step), "row": np.int32(row or 0), "trip": np.int32(trip or 0)}
     return run(b.graph, given, OPERATIONS)["x"]
 
 
@@ -84,7 +88,7 @@ def test_without_a_batch_axis_rows_are_never_offset() -> None:
 
 def test_steps_sites_domains_seeds_and_iterations_differ() -> None:
     base = draw("random-bits", (8,))
-    others = [draw("random-bits", (8,), step=8), draw("random-bits", (8,), iteration=1)]
+    others = [draw("random-bits", (8,), step=8), draw("random-bits", (8,), row=0, trip=1)]
     assert all((base != other).any() for other in others)
     assert site_key(1, "train", "a") != site_key(2, "train", "a") != site_key(1, "init", "a")
 

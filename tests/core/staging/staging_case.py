@@ -11,8 +11,10 @@ from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.evaluator.modules import ModuleText
-from sexpgpu_core.evaluator.values import Function, first_value
+from sexpgpu_core.evaluator.values import Function, MultipleValues, first_value
 from sexpgpu_core.experiment.declarations import Experiment
+from sexpgpu_core.ir import Graph
+from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.types import Type
 from sexpgpu_core.spans import Source
@@ -133,3 +135,29 @@ def value_of(form: str, fields: Mapping[str, Type] = FIELDS) -> Type:
     experiment = experiment._replace(objective=Function("objective", objective))
     trace_stage(experiment, evaluator, OPERATIONS, "data", "train", fields, 8)
     return seen[0]
+
+
+def evaluated(form: str, image: Any, dtype: str = "f32", f64: bool = False) -> list[Any]:
+    """The values of a form of x, computed by the references; with `f64`, all floats in f64."""
+    graph = graph_of(form, Type(dtype, image.shape))
+    return list(run(graph, {"image": image}, OPERATIONS, f64=f64).values())
+
+
+def graph_of(form: str, type: Type = FIELDS["image"]) -> Graph:
+    """The traced graph of a form of x, whose values are the results "0", "1", ..."""
+    experiment, evaluator = declared(body(form))
+    net = evaluator.cell(evaluator.module.symbols["NET"]).function
+    assert net is not None
+    found: list[Any] = []
+
+    def objective(_: Any, image: Any) -> Any:
+        made = net.call(image)
+        several = made if made.__class__ is MultipleValues else (made,)
+        found.extend(v.value for v in several)
+        return BUILTINS["MEAN"].call(image)
+
+    experiment = experiment._replace(objective=Function("objective", objective))
+    fields = {"image": type, "label": FIELDS["label"]}
+    graph = trace_stage(experiment, evaluator, OPERATIONS, "data", "train", fields, 8).graph
+    graph.results = {str(i): v for i, v in enumerate(found)}
+    return graph

@@ -13,6 +13,7 @@ from . import (
     bits,
     compare,
     contraction,
+    control,
     convolution,
     einsum,
     elementwise_arithmetic,
@@ -20,6 +21,7 @@ from . import (
     index,
     leaf,
     linear,
+    loops,
     loss,
     normalization,
     order,
@@ -61,6 +63,8 @@ OPERATIONS: dict[str, Op] = table(
     convolution.ROWS,
     pooling.ROWS,
     update.ROWS,
+    control.ROWS,
+    loops.ROWS,
 )
 
 __all__ = ["OPERATIONS", "Op"]

@@ -37,9 +37,9 @@ svd: | full
 newton-schulz: steps coefficients
 fft: axis | inverse
 ctc-loss ctc-alignment: | blank
-random-bits: site domain seed shape | batch-axis row-offset iteration
-random-uniform random-normal: site domain seed shape dtype | batch-axis row-offset iteration
-random-bernoulli: site domain seed shape p | batch-axis row-offset iteration
+random-bits: site domain seed shape | batch-axis row-offset
+random-uniform random-normal: site domain seed shape dtype | batch-axis row-offset
+random-bernoulli: site domain seed shape p | batch-axis row-offset
 gelu: | approximate
 softplus: | beta
 elu: | alpha
@@ -59,6 +59,10 @@ max-pool max-pool-gradient: sizes strides padding | dilations
 avg-pool: sizes strides padding | count-padding
 avg-pool-gradient: sizes strides padding input-shape | count-padding
 update: body inputs results
+scan: body inputs results length | reverse save
+while: body inputs results limit
+cond: body other inputs results
+custom-gradient: body inputs values
 """
 
 

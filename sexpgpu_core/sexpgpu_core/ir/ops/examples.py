@@ -175,6 +175,13 @@ _ROWS = """
 (avg-pool (f32 2 28 28 8) :sizes (2 2) :strides (2 2) :padding ((0 0) (0 0))) -> (f32 2 14 14 8)
 (avg-pool-gradient (f32 2 2 1) :sizes (2) :strides (2) :padding ((0 0)) :input-shape (2 4 1))
   -> (f32 2 4 1)
+(custom-gradient (f32 3) (f32 3) :body "..." :inputs ("y:0" "x:0") :values 1) -> (f32 3)
+(scan (f32 3) (f32 9 3) :body "..." :inputs ("carry:0" "x:0") :length 9
+  :results (("carry:0" "f32" (3)) ("y:0" "f32" ()))) -> (f32 3) (f32 9)
+(while (f32 3) (bool) :body "..." :inputs ("carry:0" "carry:1") :limit 100
+  :results (("carry:0" "f32" (3)) ("carry:1" "bool" ()))) -> (f32 3) (bool)
+(cond (bool) (f32 3) :body "..." :other "..." :inputs ("test" "capture:0")
+  :results (("y:0" "f32" (3)))) -> (f32 3)
 (update (f32 3) (f32 3) :body "..." :inputs ("p" "g") :results (("p" "f32" (3)))) -> (f32 3)
 """
 

@@ -14,7 +14,10 @@ from .shapes import argument, check_axis, check_count, size, unbroadcast, want_n
 if TYPE_CHECKING:
     from ..builder import Builder
 
-KINDS = ("parameter", "state", "optimizer", "ema", "batch", "persistent", "scalar", "residue")
+KINDS = (
+    *("parameter", "state", "optimizer", "ema", "batch", "persistent", "scalar", "residue"),
+    "body",
+)
 
 
 def _typed(op: Op, operands: Types, attributes: Attributes) -> Types:
@@ -69,12 +72,12 @@ def _through(name: str, infer: Infer, doc: str, gradient) -> Op:  # type: ignore
         doc,
         gradient,
         cost=move_cost,
-        depends=_same_axes,
+        depends=same_axes,
         raw=True,
     )
 
 
-def _same_axes(
+def same_axes(
     operands: Types, results: Types, attributes: Attributes
 ) -> tuple[tuple[int, int, int, str], ...]:
     return tuple(
@@ -96,7 +99,7 @@ ROWS = [
         "input",
         _typed,
         "A value that is given. Attributes name, kind (parameter state optimizer ema batch "
-        "persistent scalar residue), dtype, shape.",
+        "persistent scalar residue body), dtype, shape.",
     ),
     _leaf(
         "constant",

@@ -45,7 +45,8 @@ def unknown_dependence(
 class Op:
     """A frozen row. `scalar`: the name of the scalar operation, if it works element by element.
 
-    gradient: a function; "zero" (silently none); "none" (E-GRADIENT if a parameter needs it).
+    gradient: a function; "zero" (silently none); "none" (E-GRADIENT if a parameter needs it);
+    "body" (autodiff makes it of the body's).
     Without one an operation that expands is differentiated through its expansion.
     `raw`: the reference takes 16-bit floats as they are, not widened to f32.
     """
@@ -105,7 +106,7 @@ class Op:
 
     @property
     def differentiable(self) -> str:
-        """ "yes", "zero", "none", or "expand": through the expansion."""
+        """ "yes", "zero", "none", "body", or "expand": through the expansion."""
         if isinstance(self._gradient, str):
             return self._gradient
         if self._gradient is None:

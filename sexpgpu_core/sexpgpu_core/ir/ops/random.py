@@ -1,8 +1,9 @@
 """Random tensors: Philox4x32-10 by site (45.14), a function of key, place and step alone.
 
-Operand: step (a scalar integer), and optionally the global row of the first row (scalar integer).
+Operands, scalar integers: step, and optionally the global row of the first row, and the number of
+the trip of the loops around (0).
 Attributes: site, domain, seed, shape, dtype; batch-axis (absent: rows are those of axis 0, which
-then are never offset), row-offset (0), iteration (0). column = linear index over the other axes,
+then are never offset), row-offset (0). column = linear index over the other axes,
 word = column mod 4.
 """
 
@@ -15,11 +16,11 @@ from .shapes import argument, check_axis, check_count, want_float, want_integer
 
 
 def _checked(op: Op, operands: Types, attributes: Attributes, dtype: str) -> Types:
-    check_count(op, operands, 1, 2)
+    check_count(op, operands, 1, 2, 3)
     for t in operands:
         want_integer(op, t.dtype)
         if t.shape:
-            raise argument(op, operands, "step and row are scalars")
+            raise argument(op, operands, "step, row and trip are scalars")
     shape = attributes["shape"]
     if attributes.get("batch-axis") is not None:
         check_axis(op, attributes["batch-axis"], len(shape))

@@ -55,6 +55,7 @@ def apply_body(b: Builder, body: Body, operands: Mapping[str, Value]) -> dict[st
 def inline(b: Builder, body: Graph, operands: Mapping[str, Value]) -> dict[str, Value]:
     """The body's nodes made in `b`, its inputs replaced by operands of their names."""
     made: dict[tuple[int, int], Value] = {}
+    b.graph.bodies.update(body.bodies)
     live = body.live()
     for node in body.nodes:
         if node.operation == "input":

@@ -44,21 +44,18 @@ def _macro_not_yet(name: str, instead: str) -> None:
 
 LATER = "it comes with a later version"
 for _name in (
-    "scan", "associative-scan", "while-loop", "cond-select", "map-over", "grad", "value-and-grad",
-    "custom-gradient", "over-pass", "causal", "stage-stat", "token-id",
-    "loader-batch", "file-tensor",
+    "over-pass", "causal", "stage-stat", "token-id", "loader-batch", "file-tensor",
 ):  # fmt: skip
     not_yet(_name, LATER)
-_macro_not_yet("checkpoint", "leave it out: it changes memory, not values")
 _macro_not_yet("with-weights", LATER)
 _macro_not_yet("with-call", LATER)
 
 
 @builtin("%with", "(what value body)", staged=True)
 def with_setting(what: str, value: Value, body: Function) -> Value:
-    """Calls body with one setting of the trace changed: mode, frozen or policy."""
+    """Calls body with one setting of the trace changed: mode, frozen, policy or copy."""
     t = tracer(what)
-    target = t.builder if what == "policy" else t
+    target = t.builder if what in ("policy", "copy") else t
     before = getattr(target, what)
     setattr(target, what, value(before) if callable(value) else value)
     try:

@@ -12,7 +12,6 @@ from ...ir.types import INTEGERS
 from ..arguments import axis as axis_of
 from ..arguments import dtype as dtype_of
 from ..arguments import name_text
-from ..dependence import BatchAxes
 from ..faults import describe
 from ..host import tracer, warn
 from ..promote import integer, node_of, real
@@ -156,7 +155,7 @@ def shuffle(x: Value, *, axis: Value = 0, name: Value = NIL) -> Tensor:
     t = tracer("shuffle")
     node = node_of("shuffle", x, t)
     at = axis_of("shuffle", axis, len(node.shape))
-    if t.rows is not None and BatchAxes(t.builder.operations).of(node) == at:
+    if t.rows is not None and t.region.axes().of(node) == at:
         warn("W-BATCH-DEPENDENCE", f"shuffle mixes the {t.rows} rows of a block", rows=t.rows)
     order = _permutation(t, "shuffle", node.shape[at], name)
     return t.tensor(t.builder("gather", node, order, axis=at, out="drop"))

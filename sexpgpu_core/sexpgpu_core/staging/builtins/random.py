@@ -29,24 +29,40 @@ ROW = StepScalar(("ctx", "position"))
 def draw(
     t: Tracer, operation: str, site: str, shape: tuple[int, ...], batch: int | None, **more: Any
 ) -> Node:
-    """A random node. In a pass the step is 0 and rows are counted by the examples' positions."""
+    """A random node. In a pass the step is 0 and rows are counted by the examples' positions. In a
+    `map-over` along the batch it is what the trip's row of a tensor of the whole batch would be."""
     values = t.context.values
     if t.part == "init":  # once, before any step and batch
         more |= {"site": site, "domain": "init", "seed": int(values.get("seed", 0))}
         return t.builder(operation, t.builder.constant(0, "i32"), shape=shape, **more)
     place = values.get("pass")
     domain = "train" if place is None else f"eval/{place}"
-    b = t.builder
-    step = t.scalar(STEP, "i32") if place is None else b.constant(0, "i32")
-    operands = (step,) if place is None or batch is None else (step, t.scalar(ROW, "i32"))
+    row = t.region.row() if batch is None else None
+    axis = batch if row is None else 0
     attributes: dict[str, Any] = {
-        "site": site, "domain": domain, "seed": int(values.get("seed", 0)), "shape": shape, **more
+        "site": site, "domain": domain, "seed": int(values.get("seed", 0)),
+        "shape": shape if row is None else (1, *shape), **more
     }  # fmt: skip
-    if batch is not None:
-        attributes["batch-axis"] = batch
+    if axis is not None:
+        attributes["batch-axis"] = axis
     if place is not None and t.part != "prepare":
         warn("W-RANDOM-EVAL", f"{site} draws random numbers in pass {place}", site=site)
-    return b(operation, *operands, **attributes)
+    drawn = t.builder(operation, *_operands(t, axis, row), **attributes)
+    return drawn if row is None else t.builder("reshape", drawn, shape=shape)
+
+
+def _operands(t: Tracer, batch: int | None, row: Node | None) -> tuple[Node, ...]:
+    """Step; the position of the first row, where it counts; the number of the trip, in a loop."""
+    b = t.builder
+    in_pass = t.context.values.get("pass") is not None
+    step = b.constant(0, "i32") if in_pass else t.scalar(STEP, "i32")
+    rows = [t.scalar(ROW, "i32")] if in_pass and batch is not None else []
+    rows += [row] if row is not None else []
+    trip = t.region.trip()
+    if trip is not None and not rows:
+        rows = [b.constant(0, "i32")]
+    first = [rows[0] if len(rows) == 1 else b("add", *rows)] if rows else []
+    return (step, *first, *([] if trip is None else [trip]))
 
 
 def place_of(
@@ -82,13 +98,13 @@ def _batch_not_said(name: str) -> Problem:
 
 def batch_axis(t: Tracer, node: Node, name: str) -> int | None:
     """The batch axis of an operand, by the dependence rules; W-RANDOM-BATCH where it is lost."""
-    from ..dependence import MIXED, NONE, BatchAxes
+    from ..dependence import MIXED, NONE, ROW
 
-    found = BatchAxes(t.builder.operations).of(node)
+    found = t.region.axes().of(node)
     if found == MIXED:
         warn("W-RANDOM-BATCH", f"{name}: the batch axis of its operand cannot be followed")
         return 0 if t.rows is not None and node.shape and node.shape[0] == t.rows else None
-    return None if found == NONE else found
+    return None if found in (NONE, ROW) else found
 
 
 def _uniform(t: Tracer, name: str, place: tuple[Any, ...], site: Value, dtype: Value) -> Node:

@@ -7,7 +7,7 @@ from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
 from ..context import lisp_value
 from ..faults import describe
-from ..host import host
+from ..host import host, tracer
 from ..syntax import Declaration, keyword_pairs
 from ..table import tensor_builtin
 
@@ -84,6 +84,26 @@ def f32(form: Cons, environment: Value) -> Value:
     return _with("policy", "f32", form.cdr)
 
 
+@native_macro("checkpoint")
+def checkpoint(form: Cons, environment: Value) -> Value:
+    """(checkpoint form...): what the forms compute is computed again in the backward pass rather
+    than kept. A checkpoint inside another is part of it."""
+    return _with("copy", Checkpoint(), form.cdr)
+
+
+class Checkpoint:
+    """The number of a new checkpoint, or of the one around."""
+
+    __slots__ = ()
+
+    def __call__(self, before: int) -> int:
+        if before:
+            return before
+        t = tracer("checkpoint")
+        t.checkpoints += 1
+        return t.checkpoints
+
+
 class Toggle:
     """A change of a setting, applied to the value before."""
 
@@ -139,10 +159,11 @@ def per_block(form: Cons, environment: Value) -> Value:
 @tensor_builtin("%per-block", "(x)")
 def mark_per_block(x: Value) -> Value:
     """Notes that the value is meant over the rows of a block: the loss is the mean over blocks."""
-    from ..host import tracer, warn
+    from ..host import warn
     from ..promote import node_of
 
     t = tracer("per-block")
+    t.in_step("per-block")
     node = node_of("per-block", x, t)
     t.per_block.add((node.node.id, node.result))
     warn("W-BATCH-DEPENDENCE", f"a value is meant over the {t.rows} rows of a block", rows=t.rows)

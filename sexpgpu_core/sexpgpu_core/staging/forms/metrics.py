@@ -38,6 +38,7 @@ def metric(
         raise problem("E-METRIC", f"the name of a metric is a string, not {describe(name)}")
     if t.part == "prepare":
         raise problem("E-STAGE-OUTSIDE", "metric stands in prepare", hint="report in objective")
+    t.in_step("metric")
     kind = "mean"
     if reduce is not None:
         kind = reduce.name.lower() if reduce.__class__ is Symbol else ""

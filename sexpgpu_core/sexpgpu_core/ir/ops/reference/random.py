@@ -41,7 +41,7 @@ def _words(x: list[Any], a: Attributes, shape: tuple[int, ...]) -> list[Any]:
     row = np.arange(rows, dtype=np.uint64)[:, None] + np.uint64(offset)
     column = np.arange(-(-columns // 4), dtype=np.uint64)[None, :]
     step = np.uint64(int(x[0]) & 0xFFFFFFFF)
-    counter = np.broadcast_arrays(column, row, step, a.get("iteration") or 0)
+    counter = np.broadcast_arrays(column, row, step, int(x[2]) if len(x) > 2 else 0)
     return philox(site_key(a["seed"], a["domain"], a["site"]), list(counter))
 
 

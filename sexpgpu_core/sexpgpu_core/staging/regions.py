@@ -1,0 +1,113 @@
+"""Regions of a trace: the graph of the step itself, and of each function that is a body in it.
+
+What a body uses of the graphs around it becomes an input of the body, a capture; constants are
+made anew. So a body is a graph of its own and says all that it depends on.
+"""
+
+from __future__ import annotations
+
+from ..diagnostics import problem
+from ..ir.builder import Builder
+from ..ir.graph import Value as Node
+from ..spans import Span
+from .dependence import NONE, NUMBER_OF_ROW, ROW, BatchAxes
+
+NUMBER = "x:trip"
+REMADE = frozenset(("constant", "iota"))
+"""Leaves that cost nothing in a body."""
+
+
+class Region:
+    """One graph being traced. `what`: the builtin whose function it is. `captures`: values of the
+    region around it by name, in the order of their first use, numbered from `first`. `length`: how
+    many trips a loop makes; `rows`: they count as rows of the batch (R1). `batch`: batch axes of
+    the inputs that are no captures, where there are examples. `span`: of the builtin's call."""
+
+    __slots__ = (
+        *("_known", "batch", "builder", "captures", "first", "length", "outside", "rows", "span"),
+        "what",
+    )
+
+    def __init__(
+        self,
+        builder: Builder,
+        outside: Region | None = None,
+        what: str = "",
+        first: int = 0,
+        span: Span | None = None,
+    ) -> None:
+        self.builder = builder
+        self.outside = outside
+        self.what = what
+        self.span = span
+        self.first = first
+        self.length: int | None = None
+        self.rows = False
+        self.batch: dict[str, int] = {}
+        self.captures: dict[str, Node] = {}
+        self._known: dict[tuple[int, int], Node] = {}
+
+    def reach(self, value: Node, home: Region) -> Node:
+        """A value of a region around this one, as a value of this one; E-STAGE-ESCAPE for one of
+        a region that is closed."""
+        if home is self:
+            return value
+        if self.outside is None:
+            raise problem(
+                "E-STAGE-ESCAPE",
+                f"a tensor of the function of {home.what} is used outside of it",
+                hint=f"return it from the function: {home.what} gives its values back",
+            )
+        return self._capture(self.outside.reach(value, home))
+
+    def _capture(self, outer: Node) -> Node:
+        if outer.node.operation in REMADE:
+            return self.builder(outer.node.operation, **dict(outer.node.attributes))
+        key = outer.node.id, outer.result
+        found = self._known.get(key)
+        if found is None:
+            name = f"capture:{self.first + len(self.captures)}"
+            found = self.builder.input(name, "body", outer.dtype, outer.shape)
+            self._known[key] = found
+            self.captures[name] = outer
+        return found
+
+    def trip(self) -> Node | None:
+        """The linear number of the trip over the loops around, rows of a `map-over` apart; None
+        outside of loops."""
+        return self._number(False)
+
+    def row(self) -> Node | None:
+        """The number of the trip that counts as the row; None where none does."""
+        return self._number(True)
+
+    def _number(self, rows: bool) -> Node | None:
+        around = None if self.outside is None else self.outside._number(rows)
+        outer = None if around is None else self._capture(around)
+        if self.length is None or self.rows != rows:
+            return outer
+        b = self.builder
+        own = b.input(self.number, "body", "i32", ())
+        if outer is None:
+            return own
+        return b("add", b("multiply", outer, b.constant(self.length, "i32")), own)
+
+    @property
+    def number(self) -> str:
+        """The name of the input that has the number of the trip."""
+        return NUMBER_OF_ROW if self.rows else NUMBER
+
+    @property
+    def counted(self) -> bool:
+        """Whether the body asks for the number of the trip."""
+        return any(n.get("name") == self.number for n in self.builder.graph.inputs())
+
+    def axes(self, given: set[tuple[int, int]] | None = None) -> BatchAxes:
+        """Where the batch axes of this region's values are. `given`: see `BatchAxes`."""
+        b = self.builder
+        return BatchAxes(b.operations, given or (), b.graph.bodies, self._input_axis)
+
+    def _input_axis(self, name: str) -> int:
+        if name in self.captures and self.outside is not None:
+            return self.outside.axes().of(self.captures[name])
+        return ROW if name == NUMBER_OF_ROW else self.batch.get(name, NONE)
