@@ -15,6 +15,7 @@ VERBS = (
     ("new", "write", "Start a run file from a template.", "new"),
     ("eval", "write", "Evaluate a form in a file's environment.", "eval"),
     ("ir", "write", "Print a file's graph as text.", "ir"),
+    ("variants", "write", "Show what may vary in a file: knobs, variants, sweeps.", "variants"),
     ("run", "run", "Train.", "status"),
     ("stop", "run", "End a live run after its step, with a checkpoint.", "status"),
     ("runs", "observe", "List runs, with their state and numbers.", "runs"),

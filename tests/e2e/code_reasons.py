@@ -48,7 +48,7 @@ SHOWN_BY = {
     "::test_an_exception_of_ours_is_an_internal_error_at_its_place",
 }
 
-NAMED = {"E-DEVICE-DISK", "E-STORE-UNKNOWN"}
+NAMED = {"E-DEVICE-DISK"}
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {

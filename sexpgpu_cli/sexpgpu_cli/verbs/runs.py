@@ -16,9 +16,10 @@ from sexpgpu_core.diagnostics.places import shown_path
 
 from .. import units
 from ..answer import Answer, bounded, cut, document
-from ..flags import verb
+from ..flags import several, verb
 from ..invocation import Invocation
 from ..table import table
+from .compare import compare
 
 if TYPE_CHECKING:
     from sexpgpu_core.runtime.runs import Run
@@ -31,13 +32,13 @@ ROWS = 15
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-@verb("runs")
+@verb("list")
 @click.option("--file", metavar="F", help="Only runs of this file.")
 @click.option("--state", "states", multiple=True, type=click.Choice(STATES), help="Only in it.")
 @click.option("--metric", metavar="NAME", help="The number that is shown, and that runs must have.")
 @click.option("--sort", metavar="created|METRIC", default="created", help="Newest or best first.")
 @click.option("--since", metavar="TIME", help="2026-12-01, or 30m, 12h, 7d ago.")
-def runs(
+def list_(
     invocation: Invocation,
     file: str | None,
     states: tuple[str, ...],
@@ -199,3 +200,6 @@ def _flags(
     words += ["--sort", sort] if sort != "created" else []
     words += ["--since", since] if since else []
     return "".join(f" {shlex.quote(word)}" for word in words)
+
+
+runs = several("runs", compare, alone=list_)

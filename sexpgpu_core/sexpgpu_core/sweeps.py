@@ -1,0 +1,133 @@
+"""A declared sweep to its points, in their order: each a choice of knobs and a seed."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from .diagnostics import problem
+from .evaluator.builtins.listing import proper
+from .evaluator.printer import print_text
+from .evaluator.values import NIL, String, Value
+from .records import NamedTuple
+from .runtime.slug import clean
+from .staging.lisp_text import lisp_text
+
+if TYPE_CHECKING:
+    from .evaluator.evaluator import Evaluator
+    from .experiment.declarations import Sweep
+
+Row = tuple[tuple[str, str], ...]
+"""Knobs with their Lisp texts."""
+
+
+class Point(NamedTuple):
+    """`values`: knob -> Lisp text, as `--set` takes it."""
+
+    name: str
+    values: dict[str, str]
+    seed: int
+
+
+def points(sweep: Sweep, evaluator: Evaluator, seed: int) -> list[Point]:
+    """Every point: grid, then zip, then random are crossed, `where` filters, `seeds` repeats.
+
+    The evaluator is that of the file under the sweep's variant; `seed` the run's. Raises
+    E-SWEEP-SHAPE.
+    """
+    options = sweep.options
+    axes = [
+        [tuple(row) for row in product(*_columns(options.get("grid", ())))],
+        [tuple(row) for row in _zipped(sweep, _columns(options.get("zip", ())))],
+        _drawn(sweep),
+    ]
+    rows = [sum(parts, ()) for parts in product(*axes)]
+    if "where" in options:
+        rows = [row for row in rows if _holds(options["where"], row, evaluator)]
+    if not rows:
+        raise _shape(sweep, "its :where leaves nothing")
+    count = _count(sweep, "seeds", 1)
+    return [_point(row, seed + at, count) for row in rows for at in range(count)]
+
+
+def rank(sweep: Sweep) -> dict[str, str] | None:
+    """By which number its points are ranked, and the goal."""
+    if "rank" not in sweep.options:
+        return None
+    series, goal, *_ = sweep.options["rank"]
+    metric = series.text() if isinstance(series, String) else str(series)
+    return {"metric": metric, "goal": str(goal).lower()}
+
+
+def _columns(rows: Sequence[Any]) -> list[list[tuple[str, str]]]:
+    """A row a knob: its name with each of its values."""
+    return [[(knob, lisp_text(value)) for value in _values(values)] for knob, values in rows]
+
+
+def _values(values: Any) -> list[Value]:
+    return list(values) if isinstance(values, tuple) else list(proper("defsweep", values))
+
+
+def _zipped(sweep: Sweep, columns: list[list[tuple[str, str]]]) -> Iterator[Row]:
+    if len({len(column) for column in columns}) > 1:
+        raise _shape(sweep, "the lists of :zip are of unlike length")
+    return zip(*columns) if columns else iter([()])
+
+
+def _drawn(sweep: Sweep) -> list[Row]:
+    """`n` draws of each knob of :random; number i of a knob depends on their names alone."""
+    rows = sweep.options.get("random")
+    if not rows:
+        return [()]
+    return [
+        tuple(
+            (knob, _draw(sweep, word, bounds, _uniform(sweep.name, knob, at)))
+            for knob, word, bounds in rows
+        )
+        for at in range(_count(sweep, "n", 1))
+    ]
+
+
+def _uniform(*key: Any) -> float:
+    """In [0, 1), of 53 bits of a hash of the key."""
+    text = "/".join(map(str, key)).encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2.0**64
+
+
+def _draw(sweep: Sweep, word: str, bounds: Sequence[Value], at: float) -> str:
+    if word == "choice":
+        return lisp_text(bounds[min(int(at * len(bounds)), len(bounds) - 1)])
+    if len(bounds) != 2:
+        raise _shape(sweep, f"{word} has two bounds")
+    low, high = float(bounds[0]), float(bounds[1])
+    if word == "uniform":
+        return lisp_text(low + at * (high - low))
+    if low <= 0 or high <= 0:
+        raise _shape(sweep, "the bounds of log-uniform are above 0")
+    return lisp_text(math.exp(math.log(low) + at * (math.log(high) - math.log(low))))
+
+
+def _count(sweep: Sweep, option: str, default: int) -> int:
+    count = sweep.options.get(option, default)
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise _shape(sweep, f":{option} is a number of at least 1")
+    return count
+
+
+def _holds(form: Value, row: Row, evaluator: Evaluator) -> bool:
+    """Whether `where` holds with the point's knobs bound."""
+    bound = " ".join(f"({knob} '{text})" for knob, text in row)
+    return evaluator.evaluate(f"(let ({bound}) (if {print_text(form)} t nil))") is not NIL
+
+
+def _point(row: Row, seed: int, seeds: int) -> Point:
+    parts = [knob.rpartition(":")[2] + text for knob, text in row]
+    parts += [f"seed{seed}"] if seeds > 1 else []
+    return Point("-".join(clean(part) for part in parts), dict(row), seed)
+
+
+def _shape(sweep: Sweep, why: str) -> Exception:
+    return problem("E-SWEEP-SHAPE", f"sweep {sweep.name}: {why}").locate(sweep.span)

@@ -1,0 +1,88 @@
+"""A declared sweep to its points: order, draws, filters, repetitions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sexpgpu_core import api, sweeps
+from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.spans import Source
+
+FILE = """(require "sexpgpu/nn")
+(require "sexpgpu/optim")
+(defknob width 32 "Units." :type (integer 1))
+(defknob rate 1e-3 "Rate." :type (float (0) 1))
+(defvariant small "Less." :width 8)
+(defvariant tiny :from small :rate 3e-3)
+{sweep}
+(defloader d (source (digits)) (stage :train :split (0 0.8)) (stage :val :split (0.8 1)) (batch 64))
+(defmodel net (x) (nn:linear (nn:linear (cast x :f32) width) 10))
+(defun objective (&key image label) (metric "loss" (nn:cross-entropy (net image) label)))
+(defeval val :loader (d :val))
+(defun optimizer () (groups (group :rest (optim:adamw :lr rate))))
+(defrun :steps 20 :seed 7)
+"""
+
+
+def points(sweep: str) -> list[sweeps.Point]:
+    loaded = api.load(Source("x.lisp", FILE.format(sweep=sweep)))
+    (declared,) = loaded.experiment.sweeps.values()
+    return sweeps.points(declared, loaded.evaluator, loaded.experiment.run.seed)
+
+
+def test_a_grid_is_the_product_in_the_order_written() -> None:
+    found = points("(defsweep s :grid ((rate (1e-3 3e-3)) (width (8 16))))")
+    assert [p.values for p in found] == [
+        {"rate": "0.001", "width": "8"},
+        {"rate": "0.001", "width": "16"},
+        {"rate": "0.003", "width": "8"},
+        {"rate": "0.003", "width": "16"},
+    ]
+    assert [p.name for p in found][:2] == ["rate0.001-width8", "rate0.001-width16"]
+    assert {p.seed for p in found} == {7}
+
+
+def test_lists_of_zip_go_together_and_cross_a_grid() -> None:
+    found = points("(defsweep s :zip ((rate (1e-3 3e-3)) (width (8 16))))")
+    assert [p.name for p in found] == ["rate0.001-width8", "rate0.003-width16"]
+    with pytest.raises(Problem, match="unlike length"):
+        points("(defsweep s :zip ((rate (1e-3)) (width (8 16))))")
+
+
+def test_where_and_seeds() -> None:
+    found = points(
+        "(defsweep s :grid ((rate (1e-3 1e-2)) (width (8 16)))"
+        " :where (< (* rate width) 0.1) :seeds 2)"
+    )
+    assert [p.name for p in found] == [
+        *("rate0.001-width8-seed7", "rate0.001-width8-seed8"),
+        *("rate0.001-width16-seed7", "rate0.001-width16-seed8"),
+        *("rate0.01-width8-seed7", "rate0.01-width8-seed8"),
+    ]
+    with pytest.raises(Problem, match="leaves nothing"):
+        points("(defsweep s :grid ((width (8 16))) :where (> width 16))")
+    with pytest.raises(Problem, match="E-SWEEP-SHAPE"):
+        points("(defsweep s :grid ((width (8 16))) :seeds 0)")
+
+
+def test_draws_lie_in_their_bounds_and_are_the_same_every_time() -> None:
+    sweep = "(defsweep s :random ((rate (log-uniform 1e-4 1e-1)) (width (choice 8 16))) :n 20)"
+    found = points(sweep)
+    assert found == points(sweep)
+    assert len({p.name for p in found}) == 20
+    assert all(1e-4 <= float(p.values["rate"]) <= 1e-1 for p in found)
+    assert {p.values["width"] for p in found} == {"8", "16"}
+    few = points(sweep.replace(":n 20", ":n 5"))
+    assert few == found[:5]
+    for bad in ("(uniform 1)", "(log-uniform 0 1)"):
+        with pytest.raises(Problem, match="E-SWEEP-SHAPE"):
+            points(f"(defsweep s :random ((rate {bad})) :n 2)")
+
+
+def test_every_point_can_be_set(tmp_path: Path) -> None:
+    text = FILE.format(sweep="(defsweep s :random ((rate (log-uniform 1e-7 1e-1))) :n 5)")
+    for point in points("(defsweep s :random ((rate (log-uniform 1e-7 1e-1))) :n 5)"):
+        loaded = api.load(Source("x.lisp", text), sets=tuple(point.values.items()))
+        assert loaded.experiment.knobs["rate"].text == point.values["rate"]
