@@ -125,7 +125,7 @@ def mutations(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
     install(session, TORCH)
-    chosen = session.posargs or ["step", "start", "phases"]
+    chosen = session.posargs or ["step", "start", "phases", "language"]
     for name in chosen:
         more = ("--neighbour",) if name == "step" else ()
         session.run("python", f"bench/{name}.py", *more, "--save", name)

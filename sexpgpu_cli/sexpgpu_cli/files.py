@@ -16,7 +16,7 @@ def read(name: str, stdin_name: str | None = None) -> Source:
     try:
         data = Path(name).read_bytes()
     except OSError as error:
-        from sexpgpu_core.api import unreadable
+        from sexpgpu_core.lisp_files import unreadable
 
         raise unreadable(Path(name), error) from error
     return Source(name, decode(data, name))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from .config import Settings, settings
 from .data.loader import Loader
-from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, nearest, problem
+from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, problem
 from .diagnostics.allow import allowed
+from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
 from .registry import BUILTIN, Registry
@@ -74,12 +75,12 @@ def load(
     rows = registry if registry is not None else plugins()
     sets = list(sets)
     _once(sets)
-    source = file if isinstance(file, Source) else _read(Path(file))
-    base = _base(source)
+    source = file if isinstance(file, Source) else read_source(Path(file))
+    base = base_of(source)
     experiment, evaluator = declare(
         source,
         modules=lambda name: _module(rows, name, kept),
-        read_file=lambda path: kept[path] if path in kept else _text(base / path),
+        read_file=lambda path: kept[path] if path in kept else read_text(base / path),
         variant=variant,
         sets=dict(sets),
         steps=steps,
@@ -146,13 +147,20 @@ def check(
     steps: int | None = None,
     seed: int | None = None,
 ) -> CheckReport:
-    """All that can be known without training: every diagnostic, and a summary if it compiles."""
+    """All that can be known without training: every diagnostic, and a summary if it compiles.
+
+    A file with (provide ...) is a module, and is only evaluated.
+    """
+    from .staging.scan import is_library, scan
+
     rows = plugins()
     sets = list(sets)
     evaluator: Any = None
     source: Source | None = None
     try:
-        source = file if isinstance(file, Source) else _read(Path(file))
+        source = file if isinstance(file, Source) else read_source(Path(file))
+        if is_library(scan(source)):
+            return _checked_library(library(source, rows), source)
         loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
         evaluator = loaded.evaluator
         summary = _checked(loaded, _device_of(rows, device))
@@ -163,6 +171,12 @@ def check(
     warnings = _ordered(allowed(evaluator.diagnostics, source, complete=True))
     output = "".join(evaluator.output)
     return CheckReport(warnings, "device", True, summary, loaded.experiment.chosen(), output)
+
+
+def _checked_library(evaluator: Evaluator, source: Source) -> CheckReport:
+    """The report of a module: it has nothing to compile alone."""
+    warnings = _ordered(allowed(evaluator.diagnostics, source, complete=True))
+    return CheckReport(warnings, "evaluator", True, None, None, "".join(evaluator.output))
 
 
 def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
@@ -216,10 +230,39 @@ def evaluate(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    expand: bool = False,
 ) -> list[tuple[str, str]]:
-    """The values of a form in a file's environment: (text, type) each."""
-    evaluator = load(file, variant=variant, sets=sets, steps=steps, seed=seed).evaluator
+    """The values of a form in a file's environment: (text, type) each.
+
+    `expand`: what its macro makes of the form instead. The file may be no run.
+    """
+    from .staging.scan import is_run, scan
+
+    source = file if isinstance(file, Source) else read_source(Path(file))
+    selected = variant is not None or bool(sets) or steps is not None or seed is not None
+    if selected or is_run(scan(source)):
+        loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed)
+        evaluator = loaded.evaluator
+    else:
+        evaluator = library(source)
+    if expand:
+        return evaluator.shown(evaluator.evaluate(f"(macroexpand-1 '{form})"))[:1]
     return evaluator.shown(evaluator.evaluate(form))
+
+
+def library(source: Source, registry: Registry | None = None) -> Evaluator:
+    """The evaluator of a file that is no run: a module, or definitions and forms alone."""
+    from .evaluator.machine import Limits
+    from .staging.library import library as evaluated
+
+    rows = registry if registry is not None else plugins()
+    base = base_of(source)
+    return evaluated(
+        source,
+        modules=lambda name: _module(rows, name, {}),
+        read_file=lambda path: read_text(base / path),
+        limits=Limits(**settings().limits),
+    )
 
 
 def graph_text(
@@ -287,13 +330,13 @@ def verify(run: Run, *, steps: int | None = None, threads: int | None = None) ->
     manifest, rows = run.manifest, plugins()
     chosen = manifest["selection"]
     loaded = load(
-        Source(_where_it_was(manifest), _text(run.path / "run.lisp")),
+        Source(_where_it_was(manifest), read_text(run.path / "run.lisp")),
         variant=chosen["variant"],
         sets=tuple(chosen["set"].items()),
         steps=manifest["steps"],
         seed=manifest["seed"],
         registry=rows,
-        kept={m["module"]: _text(run.path / m["path"]) for m in manifest.get("modules", ())},
+        kept={m["module"]: read_text(run.path / m["path"]) for m in manifest.get("modules", ())},
     )
     named = device(manifest["device"]["name"], rows)
     return proved(run, loaded, named, compile, threads=threads, steps=steps)
@@ -308,38 +351,6 @@ def _device_of(registry: Registry, name: str | None) -> Device:
     if name is None:
         name = "cpu" if registry.get("devices", "cpu") is not None else "reference"
     return device(name, registry)
-
-
-def _read(path: Path) -> Source:
-    return Source(path.as_posix(), _text(path))
-
-
-def _text(path: Path) -> str:
-    """A file's text. E-USAGE-FILE, E-READ-ENCODING."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise problem(
-            "E-READ-ENCODING", f"byte {error.start} of {path} is not UTF-8", file=path.as_posix()
-        ) from None
-    except OSError as error:
-        raise unreadable(path, error) from None
-
-
-def unreadable(path: Path, error: OSError) -> Problem:
-    """E-USAGE-FILE with the run file beside it whose name is nearest."""
-    stems: dict[str, str] = {}
-    if not path.exists() and path.parent.is_dir():
-        stems = {p.stem: p.name for p in sorted(path.parent.glob("*.lisp")) if p.is_file()}
-    near = nearest(path.stem, stems)
-    hint = f"did you mean {path.with_name(stems[near])}?" if near else "sexpgpu new FILE makes one"
-    reason = (error.strerror or str(error)).lower()
-    return problem("E-USAGE-FILE", f"{path}: {reason}", hint=hint, file=path.as_posix())
-
-
-def _base(source: Source) -> Path:
-    """The folder that relative paths of a file start from."""
-    return Path.cwd() if source.name == "-" else Path(source.name).parent
 
 
 def _module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:

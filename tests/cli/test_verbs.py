@@ -133,6 +133,11 @@ def test_eval_prints_a_value_a_line(program: Program, api: Api) -> None:
     assert document["values"][0] == {"text": "3", "type": "integer"}
 
 
+def test_eval_expands_where_it_is_asked_to(program: Program, api: Api) -> None:
+    program("eval", "x.lisp", "(f 1)", "--expand")
+    assert api.asked["expand"] is True
+
+
 def test_new_starts_a_file_and_never_overwrites(program: Program) -> None:
     Path("a.lisp").write_text(";; mine\n")
     done = program("new", "b.lisp", "--from", "a.lisp")

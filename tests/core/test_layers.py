@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("plugins", "plugin"),
     ("compile",),
-    ("sweeps",),
+    ("sweeps", "lisp_files"),
     ("training",),
     ("api",),
 )

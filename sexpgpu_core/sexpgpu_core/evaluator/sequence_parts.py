@@ -117,10 +117,14 @@ def get_element(name: str, sequence: Any, at: Any) -> Value:
             raise _bad(name, at, size)
         found = sequence.data[at]
         return character(found) if isinstance(sequence, String) else found
-    items = items_of(name, sequence)
-    if at.__class__ is not int or not 0 <= at < len(items):
-        raise _bad(name, at, len(items))
-    return items[at]
+    rest, count = sequence, 0
+    if at.__class__ is int:
+        while count < at and rest.__class__ is Cons:
+            rest, count = rest.cdr, count + 1
+        spend(name, count)
+        if count == at and rest.__class__ is Cons:
+            return rest.car  # what comes after it may be anything
+    raise _bad(name, at, len(items_of(name, sequence)))
 
 
 def _bad(name: str, at: Any, size: int) -> Exception:

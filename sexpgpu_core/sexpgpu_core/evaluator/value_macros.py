@@ -61,6 +61,9 @@ def _let_values(form: Cons, environment: Any) -> Value:
         if len(parts) != 2:
             raise shape("let-values", wants)
         names = items_of(parts[0], form)
+        for name in names:
+            if name.__class__ is not Symbol:
+                raise shape("let-values", wants, f"{brief(name)} is no name")
         own = [fresh(name.name) for name in names]
         bindings += [listed(name, value) for name, value in zip(names, own)]
         rows.append((make_list(own), parts[1]))

@@ -65,25 +65,25 @@ def declare(
     evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())
     evaluator.host = Host(collector)
     collector.main = source.name
-    _define_state_setter(evaluator)
+    define_state_setter(evaluator)
     if variant is not None:
         try:
             collector.variant_forms = chosen_forms(scanned, variant)
         except Problem as error:
             if variant not in scanned.variants:  # else its check says it
                 found.append(error.diagnostic)
-    if _load(evaluator, source, found):
+    if load_text(evaluator, source, found):
         found += _checks(source, scanned, collector, evaluator, sets, bool(found))
-    _raise(found, evaluator)
+    raise_found(found, evaluator)
     experiment = _frozen(source, collector, evaluator, steps, seed)
     experiment = experiment._replace(selection=_selection(variant, sets, steps, seed))
     found += _experiment_checks(experiment)
-    _raise(found, evaluator)
+    raise_found(found, evaluator)
     _warnings(scanned, collector, evaluator, experiment)
     return experiment, evaluator
 
 
-def _load(evaluator: Evaluator, source: Source, found: list[Diagnostic]) -> bool:
+def load_text(evaluator: Evaluator, source: Source, found: list[Diagnostic]) -> bool:
     """Evaluates the file; False where it could not even be read."""
     try:
         evaluator.load(source)
@@ -99,7 +99,7 @@ def _load(evaluator: Evaluator, source: Source, found: list[Diagnostic]) -> bool
     return not any(d.code.startswith("E-READ") for d in found)
 
 
-def _raise(found: list[Diagnostic], evaluator: Evaluator | None = None) -> None:
+def raise_found(found: list[Diagnostic], evaluator: Evaluator | None = None) -> None:
     """Raise what was found, with the evaluator, which has the warnings and what was printed."""
     if any(d.is_error for d in found):
         errors = Problems(sorted(found, key=_place))
@@ -111,7 +111,7 @@ def _place(d: Diagnostic) -> tuple[str, int]:
     return (d.span.source.name, d.span.start) if d.span is not None else ("", -1)
 
 
-def _define_state_setter(evaluator: Evaluator) -> None:
+def define_state_setter(evaluator: Evaluator) -> None:
     """(setf (%state r) v): what an assignment to a state's variable is."""
     state = core_symbol("%STATE")
     name = make_list([core_symbol("SETF"), state])
@@ -264,7 +264,7 @@ def check_series(experiment: Experiment, reported: Mapping[str, Iterable[str]]) 
                 nearest=near,
             )
             found.append(row)
-    _raise(found)
+    raise_found(found)
 
 
 def _stage_error(experiment: Experiment, loader: str | None, stage: str) -> Problem | None:

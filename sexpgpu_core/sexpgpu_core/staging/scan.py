@@ -73,6 +73,21 @@ def scan(source: Source) -> Scan:
     return Scan(forms, entries, variants, lambda_lists, generates)
 
 
+def is_library(scanned: Scan) -> bool:
+    """Whether a text says that it is a module: (provide name ...)."""
+    return "PROVIDE" in _heads(scanned)
+
+
+def is_run(scanned: Scan) -> bool:
+    """Whether a text has a defrun."""
+    return "DEFRUN" in _heads(scanned)
+
+
+def _heads(scanned: Scan) -> set[str]:
+    heads = (form.car for form in scanned.forms if form.__class__ is Cons)
+    return {head.name for head in heads if head.__class__ is Symbol}
+
+
 def _names_something(form: Cons) -> bool:
     """Whether a definition has a name and something after it."""
     rest = form.cdr

@@ -149,3 +149,12 @@ def test_walking_long_lists_costs_steps() -> None:
     with pytest.raises(Problem) as caught:
         evaluator.evaluate("(let ((x (make-list 10000))) (loop (length x)))")
     assert caught.value.diagnostic.code == "E-LIMIT-STEPS"
+
+
+def test_elt_of_a_dotted_list_looks_no_further_than_its_index() -> None:
+    evaluator = Evaluator()
+    assert evaluator.evaluate("(elt '(1 2 . 3) 1)") == 2
+    with pytest.raises(Problem):
+        evaluator.evaluate("(elt '(1 2 . 3) 2)")
+    with pytest.raises(Problem):
+        evaluator.evaluate("(elt '(1 2) 2)")

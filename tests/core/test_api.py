@@ -1,0 +1,41 @@
+"""Files that are no runs: modules are checked by themselves, forms evaluated in any file."""
+
+from __future__ import annotations
+
+import pytest
+
+from sexpgpu_core import api
+from sexpgpu_core.diagnostics import Problems
+from sexpgpu_core.spans import Source
+
+MODULE = """(provide while)
+(defmacro while (test &body body) `(loop (unless ,test (return)) ,@body))
+(defun hidden (x) (* x x))"""
+
+
+def test_a_module_is_checked_without_a_run() -> None:
+    report = api.check(Source("m.lisp", MODULE))
+    assert (report.diagnostics, report.complete, report.summary) == ([], True, None)
+
+
+def test_what_is_wrong_in_a_module_is_said() -> None:
+    report = api.check(Source("m.lisp", MODULE + "\n(defun f () (g))"))
+    assert [d.code for d in report.diagnostics] == ["E-NAME-FUNCTION"]
+    assert not report.complete
+
+
+def test_a_form_is_evaluated_in_a_file_that_is_no_run() -> None:
+    assert api.evaluate(Source("m.lisp", MODULE), "(hidden 4)")[0][0] == "16"
+    with pytest.raises(Problems):
+        api.evaluate(Source("m.lisp", "(car 1)"), "1")
+
+
+def test_a_selection_asks_for_a_run() -> None:
+    with pytest.raises(Problems) as raised:
+        api.evaluate(Source("m.lisp", MODULE), "(hidden 4)", seed=1)
+    assert "E-MISSING" in [d.code for d in raised.value.diagnostics]
+
+
+def test_a_form_is_expanded_one_step() -> None:
+    [(text, _)] = api.evaluate(Source("m.lisp", MODULE), "(while t (print 1))", expand=True)
+    assert text == "(loop (unless t (return)) (print 1))"
