@@ -60,8 +60,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "squeeze": {"x": ("f32", 4, 1)},
     "tile": {"x": ("f32", 4, 6)},
     "ctc-loss": {"logits": ("f32", 4, 6, 5)},
-    "concat": {}, "tref": {"x": ("f32", 4, 6)},
-    "instance": {}, "acosh": {},
+    "scan": {"x": ("f32", 5, 64)},
+    "tref": {"x": ("f32", 4, 6)},
 }  # fmt: skip
 """What differs in a builtin's example."""
 

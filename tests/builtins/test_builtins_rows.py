@@ -74,6 +74,25 @@ def test_nan_wins_at_indices() -> None:
     assert np.isnan(found).tolist() == [True, True, False]
 
 
+@pytest.mark.parametrize("dtype", ["u8", "i8"])
+def test_whole_numbers_of_all_64_bits_are_compared(dtype: str) -> None:
+    x = np.array([5, 2**63 - 1, 2**64 - 1, 2**63, 0], "u8").astype(dtype)
+    index = np.array([0, 0, 1, 1, 0], "i4")
+
+    def parts(a: Any, i: Any) -> list[Any]:
+        values, order = call("top-k", a, 5)
+        zero = call("slice", a, start=4)
+        return [
+            values, order, call("argmax", a), call("argmin", a), call("sort", a),
+            call("cummax", a), call("cummin", a), call("searchsorted", call("sort", a), a),
+            call("segment-max", a, i, 2), call("max", a, zero), call("reduce-min", a),
+            call("scatter-min", call("slice", a, end=2), i, a),
+        ]  # fmt: skip
+
+    values = both(parts, x, index)[0]
+    np.testing.assert_array_equal(values, np.sort(x)[::-1])
+
+
 def test_coordinates_pick_elements_and_rows() -> None:
     x = np.arange(24).reshape(2, 3, 4).astype("i4")
     index = np.array([[0, 1], [1, 2]], "i8")

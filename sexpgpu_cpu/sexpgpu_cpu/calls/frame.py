@@ -167,6 +167,7 @@ class Frame:
         if "T" in constants:
             constants["C"] = register(constants["T"])
             constants["BYTES"] = WIDTH[constants["T"]]
+            constants["U64"] = constants["T"] == "u64"
         return native_unit(family.lower(), text, exported, constants)
 
 

@@ -41,7 +41,18 @@ def fill(block: ptr[i64], begin: i64, end: i64) -> None:
         target[j] = value
 '''
 
-GATHER = '''
+ABOVE = '''
+def above(a: C, b: C) -> i1:
+    """a > b; u64 stands in a signed register."""
+    if U64:
+        return (a ^ -9223372036854775808) > (b ^ -9223372036854775808)
+    return a > b
+
+'''
+
+GATHER = (
+    ABOVE
+    + '''
 def report(error: ptr[i64], row: i64) -> None:
     """The first row whose index is out of range; one of them where threads meet."""
     if error[0] == 0:
@@ -72,9 +83,9 @@ def gather(block: ptr[i64], begin: i64, end: i64) -> None:
 
 def greater(a: C, b: C) -> C:
     """The greater (SIDE 1) or lesser; NaN wins."""
-    better = b > a
+    better = above(b, a)
     if SIDE < 0:
-        better = b < a
+        better = above(a, b)
     if better or b != b:
         return b
     return a
@@ -156,8 +167,11 @@ def put_along(block: ptr[i64], begin: i64, end: i64) -> None:
                     if block[7] != 0:
                         report(ptr[i64](block[8]), cell * block[4] + p)
 '''
+)
 
-SCAN = '''
+SCAN = (
+    ABOVE
+    + '''
 def extremum(block: ptr[i64], begin: i64, end: i64) -> None:
     """Index of the first greatest (GREATEST) or least; the first NaN wins. block: x (O N I),
     result (O I) of U, N, I. A cell is one result."""
@@ -172,9 +186,9 @@ def extremum(block: ptr[i64], begin: i64, end: i64) -> None:
         for n in range(1, size):
             value = x[at + n * inner]
             if GREATEST:
-                better = value > best
+                better = above(value, best)
             else:
-                better = value < best
+                better = above(best, value)
             if better or (value != value and best == best):
                 best = value
                 where = n
@@ -206,24 +220,27 @@ def running(block: ptr[i64], begin: i64, end: i64) -> None:
             if KIND == 1:
                 so_far = so_far * value
             if KIND == 2:
-                if n == 0 or value > so_far or (value != value and so_far == so_far):
+                if n == 0 or above(value, so_far) or (value != value and so_far == so_far):
                     so_far = value
             if KIND == 3:
-                if n == 0 or value < so_far or (value != value and so_far == so_far):
+                if n == 0 or above(so_far, value) or (value != value and so_far == so_far):
                     so_far = value
             if block[5] == 0:
                 result[at] = so_far
             at = at + step
 '''
+)
 
-SORT = '''
+SORT = (
+    ABOVE
+    + '''
 def before(a: C, b: C) -> i1:
     """Whether a stands strictly before b; NaN stands last."""
     if b != b:
         return a == a
     if DESCENDING:
-        return a > b
-    return a < b
+        return above(a, b)
+    return above(b, a)
 
 
 def order(block: ptr[i64], begin: i64, end: i64) -> None:
@@ -303,6 +320,7 @@ def search(block: ptr[i64], begin: i64, end: i64) -> None:
                 low = middle + 1
         result[cell] = low
 '''
+)
 
 PRODUCT = '''
 def product(block: ptr[i64], begin: i64, end: i64) -> None:
