@@ -199,7 +199,8 @@ def without_again(tail: Tail | None) -> Tail | None:
 def binding_pairs(form: Value, whole: Cons, name: str) -> list[tuple[Symbol, Value]]:
     """Names of a binding list, each with the cons that holds its value or None."""
     pairs: list[tuple[Symbol, Value]] = []
-    wants = f"({name} ((name value) ...) form...)"
+    what = "expansion" if name == "symbol-macrolet" else "value"
+    wants = f"({name} ((name {what}) ...) form...)"
     while form.__class__ is Cons:
         item = form.car
         if item.__class__ is not Cons:

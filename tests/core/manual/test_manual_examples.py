@@ -19,7 +19,7 @@ from sexpgpu_core.evaluator.values import MultipleValues
 from sexpgpu_core.manual import CHAPTERS, entries, find, names
 
 ORACLE = Path(__file__).parents[2] / "fuzz" / "oracle.lisp"
-LATER = {"checkpoint", "with-weights", "with-call", "load-params"}
+LATER = {"with-weights", "with-call", "load-params"}
 """Forms of the run file that are not there yet."""
 
 

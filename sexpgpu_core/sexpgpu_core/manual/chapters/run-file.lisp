@@ -114,6 +114,10 @@
 (defun objective (&key image label)
   (metric "spread" (per-block (variance (net image))))
   (metric "loss" (nn:cross-entropy (net image) label)))
+;;;; checkpoint -> models (form...)
+;;; What the forms compute is computed again in the backward pass rather than kept.
+(defmodel net (x)
+  (nn:linear (checkpoint (nn:mlp x)) 10))
 ;;;; ctx -> objective (key)
 ;;; What a place knows of the run: (ctx :step) and its like.
 (defun optimizer ()
