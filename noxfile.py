@@ -122,6 +122,13 @@ def mutations(session: nox.Session) -> None:
 
 
 @nox.session
+def layouts(session: nox.Session) -> None:
+    """The layout of every case and example: stable, and of the same forms and comments."""
+    install(session)
+    session.run("python", *SAFE, "tests/fuzz/layouts.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
     install(session, TORCH)
