@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..diagnostics import problem
-from .graph import MAX_ORIGINS, Graph, Node, Origin, Value
+from .graph import MAX_ORIGINS, Graph, Node, Origin, Value, value_of
 from .operation import Operations
 from .rounding import rounded
 from .types import Attribute, Type
@@ -56,7 +56,7 @@ class Builder:
             instead = self.rule(self, operation, operands, attributes)
             if instead is not None:
                 return instead
-        return Value(self.node(operation, operands, attributes), 0)
+        return value_of((self.node(operation, operands, attributes), 0))
 
     def several(
         self, operation: str, *operands: Value, **attributes: Attribute
@@ -67,16 +67,7 @@ class Builder:
 
     def node(self, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]) -> Node:
         """The node itself, consed. Attributes that are None are left out."""
-        pairs = _pairs(attributes) if attributes else ()
-        own = _identity(pairs) if pairs else pairs
-        key = (operation, operands, own, self.policy, self.copy if operands else 0)
-        found = self._known.get(key)
-        if found is None:
-            types = self._infer(operation, _types(operands), own, attributes)
-            found = self._append(key, pairs, types)
-        if self.origin is not None:
-            self._note(found)
-        return found
+        return self._consed(operation, operands, _pairs(attributes) if attributes else ())
 
     def remake(self, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
         """The results of a node of any graph with operands of this one, through the rule."""
@@ -86,55 +77,54 @@ class Builder:
                 instead = self.rule(self, node.operation, operands, attributes)
                 if instead is not None:
                     return (instead,)
-            return (Value(self._remade(node, operands), 0),)
-        made = self._remade(node, operands)
+            return (value_of((self._consed(node.operation, operands, node.attributes, node), 0)),)
+        made = self._consed(node.operation, operands, node.attributes, node)
         return tuple([Value(made, i) for i in range(len(made.types))])
 
-    def _remade(self, node: Node, operands: tuple[Value, ...]) -> Node:
-        pairs = node.attributes
+    def _consed(
+        self,
+        operation: str,
+        operands: tuple[Value, ...],
+        pairs: tuple[tuple[str, Attribute], ...],
+        like: Node | None = None,
+    ) -> Node:
+        """The node that is there, or a new one. It is made before it is looked for: most are new,
+        and so the key is hashed once."""
+        nodes = self.graph.nodes
         own = _identity(pairs) if pairs else pairs
-        key = (node.operation, operands, own, self.policy, self.copy if operands else 0)
-        found = self._known.get(key)
-        if found is None:
-            types, given = node.types, _types(operands)
-            if given != _types(node.operands):
-                types = self._infer(node.operation, given, own, dict(pairs))
-            found = self._append(key, pairs, types)
+        copy = self.copy if operands else 0
+        key = (operation, operands, own, self.policy, copy)
+        made = Node(operation, operands, pairs, (), self.policy, copy, len(nodes))
+        found = self._known.setdefault(key, made)
+        if found is made:
+            try:
+                made.types = self._inferred_types(made, own, like)
+            except BaseException:
+                del self._known[key]
+                raise
+            nodes.append(made)
         if self.origin is not None:
             self._note(found)
         return found
 
-    def infer(
-        self, operation: str, operands: tuple[Value, ...], attributes: dict[str, Any]
-    ) -> tuple[Type, ...]:
-        """Types of the results that a node would have; no attribute is None."""
-        return self._infer(operation, _types(operands), _identity(_pairs(attributes)), attributes)
+    def infer(self, node: Node) -> tuple[Type, ...]:
+        """Types of the results that a node would have here."""
+        return self._inferred_types(node, _identity(node.attributes), None)
 
-    def _infer(
-        self, operation: str, given: tuple[Type, ...], own: Identity, attributes: dict[str, Any]
-    ) -> tuple[Type, ...]:
-        """Each combination is inferred once: layers repeat."""
-        key = (operation, given, own)
+    def _inferred_types(self, node: Node, own: Identity, like: Node | None) -> tuple[Type, ...]:
+        """Each combination of types and attributes is inferred once: layers repeat. `like`: a node
+        that is the same but for its operands; where theirs are of equal types, so are its own."""
+        if self.limit is not None and node.id >= self.limit:
+            raise problem("E-LIMIT-NODES", f"the graph has more than {self.limit:,} nodes")
+        given = tuple([v.node.types[v.result] for v in node.operands])
+        if like is not None and given == tuple([v.node.types[v.result] for v in like.operands]):
+            return like.types
+        key = (node.operation, given, own)
         types = self._inferred.get(key)
         if types is None:
-            types = self.operations[operation].infer(given, attributes)
+            types = self.operations[node.operation].infer(given, dict(node.attributes))
             self._inferred[key] = types
         return types
-
-    def _append(
-        self,
-        key: tuple[Any, ...],
-        pairs: tuple[tuple[str, Attribute], ...],
-        types: tuple[Type, ...],
-    ) -> Node:
-        """A node of an identity that is new."""
-        nodes = self.graph.nodes
-        if self.limit is not None and len(nodes) >= self.limit:
-            raise problem("E-LIMIT-NODES", f"the graph has more than {self.limit:,} nodes")
-        node = Node(key[0], key[1], pairs, types, key[3], key[4], len(nodes))
-        nodes.append(node)
-        self._known[key] = node
-        return node
 
     def _note(self, node: Node) -> None:
         assert self.origin is not None
@@ -161,10 +151,6 @@ class Builder:
     def like(self, value: Any, x: Value) -> Value:
         """A scalar constant of x's dtype (it broadcasts)."""
         return self.constant(value, x.dtype)
-
-
-def _types(operands: tuple[Value, ...]) -> tuple[Type, ...]:
-    return tuple([v.node.types[v.result] for v in operands])
 
 
 def _pairs(attributes: dict[str, Any]) -> tuple[tuple[str, Attribute], ...]:

@@ -187,7 +187,7 @@ class Shaped:
         build = self.build
         places = []
         for walk in build.walks:
-            s0, s1, s2 = (0 if a is None else self.stride(walk, a) for a in axes)
+            s0, s1, s2 = [0 if a is None else self.stride(walk, a) for a in axes]
             offset = walk.offset + sum(i * self.stride(walk, a) for a, i in at)
             step = walk.index_stride
             if walk.index is None:
@@ -271,7 +271,7 @@ class Final:
         if x.op == "index":
             self.went[e] = self._index(*self.shaped.build.indices[e])
         else:
-            args = tuple(self.went[a] for a in x.args)
+            args = tuple([self.went[a] for a in x.args])
             moved = x
             if args != x.args:
                 moved = Expr(x.op, args, x.dtype, x.access, x.slot, x.literal, x.attributes, x.node)

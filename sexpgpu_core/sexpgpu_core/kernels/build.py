@@ -116,7 +116,8 @@ class Build:
         self.members = {n.id for n in cluster.nodes} | fresh
         self.points = set(cluster.breaks)
         self.expressions: list[Expr] = []
-        self.known: dict[Any, int] = {}
+        self.known: dict[Any, int] = {}  # expressions and walks by what they are
+        self.made: dict[tuple[Value, Frame], int] = {}  # expressions by their values
         self.operands: list[tuple[int, str, bool]] = []
         self.walks: list[Walk] = []
         self.scalars: dict[tuple[str, str], int] = {}
@@ -166,10 +167,10 @@ class Build:
 
     def value(self, value: Value, frame: Frame) -> int:
         """The expression of a value at a frame."""
-        key = ("value", value, frame)
-        found = self.known.get(key)
+        key = value, frame
+        found = self.made.get(key)
         if found is None:
-            found = self.known[key] = self._value(value, frame)
+            found = self.made[key] = self._value(value, frame)
         return found
 
     def _value(self, value: Value, frame: Frame) -> int:
@@ -182,8 +183,8 @@ class Build:
         copy = self.instead.get((value, frame))
         if copy is not None:
             return self.load(value, copy[0], copy[1])
-        source = base(value)
-        if source.node.id not in self.members:
+        source = base(value).node if op in MOVES else node
+        if source.id not in self.members:
             view = self.place(value)
             if view is not None:
                 return self.load(value, view, frame)
@@ -246,8 +247,8 @@ class Build:
 
     def _same_integers(self, arguments: list[int]) -> list[int]:
         """Integers of unlike dtype compare by value: as i64."""
-        a, b = (self.expressions[e].dtype for e in arguments)
-        if a == b:
+        a, b = arguments
+        if self.expressions[a].dtype == self.expressions[b].dtype:
             return arguments
         return [self.add("cast", (e,), "i64") for e in arguments]
 
@@ -341,7 +342,7 @@ class Build:
     ) -> int:
         operand = self._operand(view.storage, view.dtype, written)
         pieces = tuple(
-            sorted((w, w * n, s) for n, w, s in zip(shape, weights, strides) if n > 1 and s)
+            sorted([(w, w * n, s) for n, w, s in zip(shape, weights, strides) if n > 1 and s])
         )
         key = ("walk", operand, pieces, view.offset, index, index_stride)
         found = self.known.get(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir import Node, Value
+from ..ir.graph import value_of
 from .frames import (
     UNKNOWN,
     Cluster,
@@ -25,18 +26,12 @@ from .frames import (
     shortened,
     size_of,
 )
+from .merging import LIMIT, Merging, Sources
 from .prepare import INDEXED, LEAVES, REDUCTIONS
-from .units import Units
 from .views import MOVES, SHIFTING
 
-LIMIT = 250
-"""Most nodes of a cluster."""
 
-Sources = list[Value]
-"""By operand of a node: the value whose elements those are."""
-
-
-class Clusters(Units):
+class Clusters(Merging):
     """The partition being made."""
 
     def __init__(self) -> None:
@@ -61,36 +56,49 @@ class Clusters(Units):
         `late`: only commits need it. Such nodes keep to themselves, so that their kernels can
         write where the values stay.
         """
-        sources = [base(v) for v in node.operands]
-        for cluster in self._candidates(node, sources):
+        sources = [v if v.node.operation not in MOVES else base(v) for v in node.operands]
+        makers = self._makers(sources)
+        found = self._joined(makers, node, sources, extra, late)
+        if found is None:
+            readers = [c for c in self._readers(node, sources) if c not in makers]
+            found = self._joined(readers, node, sources, extra, late)
+        if found is None:
+            found = self._start(node, sources, extra)
+            found.late = late
+        return found
+
+    def _joined(
+        self, candidates: list[Cluster], node: Node, sources: Sources, extra: int, late: bool
+    ) -> Cluster | None:
+        """The first cluster that takes a node in."""
+        for cluster in candidates:
             fits = cluster.late == late and len(cluster.nodes) < LIMIT
             if fits and self._join(cluster, node, sources, extra):
                 return cluster
-        cluster = self._start(node, sources, extra)
-        cluster.late = late
-        return cluster
+        return None
 
-    def _candidates(self, node: Node, sources: Sources) -> list[Cluster]:
-        """Clusters of operands, latest first, then those that read what it reads."""
-        owners, others = 0, []
-        reduces = node.operation in REDUCTIONS
-        size = size_of(node.operands[0].shape if reduces else node.types[0].shape)
+    def _makers(self, sources: Sources) -> list[Cluster]:
+        """Clusters of operands, latest first."""
+        mask = 0
         for source in sources:
-            owners |= self.maker.get(source, 0)
-            readers = self.readers.get(source) if size > 1 else None
-            if readers and size_of(source.node.types[source.result].shape) == size:
-                others += readers[-3:]
-        units = self.members(owners)
+            mask |= self.maker.get(source, 0)
+        units = self.members(mask)
         if len(units) > 1:
             units.sort(reverse=True)
-        found = [c for c in map(self.units.__getitem__, units) if isinstance(c, Cluster)]
-        if size == 1 and self.scalars is not None:
-            others.insert(0, self.scalars)
-        for other in reversed(others):
-            cluster = self.current(other)
-            if cluster not in found:
-                found.append(cluster)
-        return found
+        return [c for c in map(self.units.__getitem__, units) if isinstance(c, Cluster)]
+
+    def _readers(self, node: Node, sources: Sources) -> list[Cluster]:
+        """Clusters that read what a node reads, latest first; for one element those of one."""
+        reduces = node.operation in REDUCTIONS
+        size = size_of(node.operands[0].shape if reduces else node.types[0].shape)
+        if size < 2:
+            return [self.current(self.scalars)] if size and self.scalars is not None else []
+        found: list[Cluster] = []
+        for source in sources:
+            readers = self.readers.get(source)
+            if readers and size_of(source.node.types[source.result].shape) == size:
+                found += readers[-3:]
+        return list(dict.fromkeys([self.current(c) for c in reversed(found)]))
 
     def current(self, cluster: Cluster) -> Cluster:
         """The cluster that a merged one became part of."""
@@ -137,12 +145,9 @@ class Clusters(Units):
         shape = node.types[0].shape
         known: Frame | None = None
         for k, frame in enumerate(frames):
-            value = node.operands[k]
-            own = value.node.types[value.result].shape
-            axes = axes_in_result(node, k) if own and frame is not None else None
-            if axes is None or frame is None:
+            told = self._told(node, k, frame) if frame else None
+            if told is None:
                 continue
-            told = lifted(shape, own, axes, frame)
             both = told if known is None else agreed(known, told)
             if both is not None:
                 known = both
@@ -153,6 +158,15 @@ class Clusters(Units):
                 return None
             known = lifted(shape, (), (), ())
         return self._settle(cluster, shape, known)
+
+    def _told(self, node: Node, k: int, frame: Frame) -> Frame | None:
+        """What the frame of operand k says of the result's; None: it is read from its storage."""
+        value, shape = node.operands[k], node.types[0].shape
+        own = value.node.types[value.result].shape
+        if own == shape and node.operation not in INDEXED:
+            return frame
+        axes = axes_in_result(node, k)
+        return None if axes is None else lifted(shape, own, axes, frame)
 
     def _settle(self, cluster: Cluster, shape: Shape, known: Frame) -> Frame | None:
         if (shape, known) in cluster.valid:
@@ -181,7 +195,7 @@ class Clusters(Units):
             cluster.valid.add((shape, frame))
             cluster.breaks |= points(shape, frame)
         for i in range(len(node.types)):
-            value = Value(node, i)
+            value = value_of((node, i))
             cluster.frames[value] = frame
             cluster.made.add(value)
             self.maker[value] = 1 << cluster.id
@@ -245,7 +259,7 @@ class Clusters(Units):
         """Along the innermost axes, over outer ones (a fold), or both."""
         shape, axes = node.operands[0].shape, node.get("axes")
         pieces = runs(along(shape, frame, axes))
-        row = not pieces or min([w for n, w in zip(shape, frame) if n > 1]) != 1
+        row = not pieces or intervals(shape, frame)[0][0] != 1
         inner, fold = cluster.inner, cluster.fold
         rest = list(pieces)
         if not row and pieces and pieces[0][0] == 1:
@@ -296,86 +310,3 @@ class Clusters(Units):
     def _inner_fits(self, cluster: Cluster, inner: int, fold: Pieces | None) -> bool:
         even = all(p % inner == 0 or inner % p == 0 for p in cluster.breaks)
         return even and (fold is None or fold[0][0] >= inner)
-
-    # Merging
-    def _merge_operands(self, cluster: Cluster, node: Node, sources: Sources, frame: Frame) -> None:
-        for k, source in enumerate(sources):
-            mask = 0 if source in cluster.made else self.maker.get(source, 0)
-            below = operand_frame(node, k, frame) if mask else None
-            if below is None:
-                continue
-            for unit in self.members(mask):
-                other = self.units[unit]
-                if isinstance(other, Cluster) and other is not cluster and source in other.made:
-                    theirs = other.frame(node.operands[k])
-                    if theirs is not None and same(theirs, below):
-                        self._merge(cluster, other)
-
-    def _merge(self, cluster: Cluster, other: Cluster) -> bool:
-        """Take in another cluster of the same space, if no third unit stands between."""
-        if (
-            other.late != cluster.late
-            or other.size != cluster.size
-            or len(cluster.nodes) + len(other.nodes) > LIMIT
-        ):
-            return False
-        inner = cluster.inner or other.inner
-        fold = cluster.fold or other.fold
-        if (other.inner or inner) != inner or (other.fold or fold) != fold:
-            return False
-        if not cluster.fits(other.breaks):
-            return False
-        both = cluster.breaks | other.breaks
-        if inner is not None and not all(p % inner == 0 or inner % p == 0 for p in both):
-            return False
-        if fold is not None and inner is not None and fold[0][0] < inner:
-            return False
-        for key, frame in other.frames.items():
-            differs = key in cluster.frames and not same(cluster.frames[key], frame)
-            if differs and (key in other.made or key in cluster.made):
-                return False
-        if self._between(cluster.id, other.id) or self._between(other.id, cluster.id):
-            return False
-        if _waits(cluster, other) or _waits(other, cluster):
-            return False
-        self._absorb(cluster, other, inner, fold)
-        return True
-
-    def _absorb(
-        self,
-        cluster: Cluster,
-        other: Cluster,
-        inner: int | None,
-        fold: Pieces | None,
-    ) -> None:
-        cluster.inner, cluster.fold = inner, fold
-        cluster.breaks |= other.breaks
-        cluster.valid &= other.valid
-        cluster.nodes += other.nodes
-        cluster.made |= other.made
-        cluster.reduced.update(other.reduced)
-        for key, frame in other.frames.items():
-            if key not in cluster.frames or key in other.made:
-                cluster.frames[key] = frame
-        for node in other.nodes:
-            for i in range(len(node.types)):
-                self.maker[Value(node, i)] = 1 << cluster.id
-        self.same[other.id] = cluster.id
-        mine, theirs = 1 << cluster.id, 1 << other.id
-        above = (self.ancestors[cluster.id] | self.ancestors[other.id]) & ~(mine | theirs)
-        self.ancestors[cluster.id] = above
-        before = (self.before[cluster.id] | self.before[other.id]) & ~(mine | theirs)
-        self.before[cluster.id] = before
-        for x, mask in enumerate(self.ancestors):
-            if mask & (mine | theirs):
-                self.ancestors[x] = mask | above | mine
-        self.followed[cluster.id] = self.followed[cluster.id] or self.followed[other.id]
-        self.units[other.id] = cluster
-
-
-def _waits(reader: Cluster, maker: Cluster) -> bool:
-    """Whether one cluster reads what the other has only after its last row: a fold's result."""
-    folds = {node for node, (_, over_rows) in maker.reduced.items() if over_rows}
-    if not folds:
-        return False
-    return any(base(v).node.id in folds for node in reader.nodes for v in node.operands)

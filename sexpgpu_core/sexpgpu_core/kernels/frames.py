@@ -116,6 +116,7 @@ def points(shape: Shape, frame: Frame) -> frozenset[int]:
     return frozenset([p for piece in intervals(shape, frame) for p in piece])
 
 
+@functools.lru_cache(maxsize=4096)
 def along(shape: Shape, frame: Frame, axes: Shape) -> Pieces:
     """`intervals` of some of the axes."""
     return intervals(tuple([shape[a] for a in axes]), tuple([frame[a] for a in axes]))

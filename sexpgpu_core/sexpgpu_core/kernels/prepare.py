@@ -11,6 +11,7 @@ from typing import Any
 
 from ..diagnostics import problem
 from ..ir import Builder, Graph, Node, Value
+from ..ir.graph import value_of
 from ..ir.operation import Fusion, Operations
 from .bodies import is_even
 from .elements import KNOWN
@@ -68,6 +69,7 @@ class Prepared:
         self._bodies = dict(graph.bodies)
         self.sums: dict[int, tuple[Part, ...]] = {}  # adds of padded parts, by node
         self._even: dict[Any, bool] = {}
+        self._orders: dict[str, list[int]] = {}
         self._inlined: dict[int, tuple[Value, ...]] = {}
         self._of: int = -1
         self._went: dict[tuple[int, int], Value] = {}
@@ -128,7 +130,7 @@ class Prepared:
         self.nodes.append(now)
         if changed:
             for i in range(len(now.types)):
-                went[node.id, i] = Value(now, i)
+                went[node.id, i] = value_of((now, i))
 
     def _is_even(self, update: Node) -> bool:
         """Whether an update is one node of a kernel: its body is elementwise over one shape."""
@@ -158,8 +160,12 @@ class Prepared:
 
     def stores_of(self, update: Node) -> list[int]:
         """An update's results in the order in which its body makes them."""
-        body, results = self._bodies[update.get("body")], update.get("results")
-        return sorted(range(len(results)), key=lambda i: body.results[results[i][0]].node.id)
+        key, results = update.get("body"), update.get("results")
+        if key not in self._orders:
+            made = self._bodies[key].results
+            order = sorted(range(len(results)), key=lambda i: made[results[i][0]].node.id)
+            self._orders[key] = order
+        return self._orders[key]
 
     def _inline(self, node: Node, went: dict[tuple[int, int], Value], key: int) -> None:
         """The body of an update with the operands for its inputs."""

@@ -60,12 +60,13 @@ class Structure:
         return storages.setdefault(view.storage, len(storages)), view[1:]
 
     def _value(self, value: Value) -> int:
-        found = self._known.get(value)
-        if found is None:
-            entry = self._entry(value)
-            found = self._known[value] = len(self._entries)
-            self._entries.append(entry)
-        return found
+        """The number of a value's entry, made if it is not there yet."""
+        if value in self._known:
+            return self._known[value]
+        entry = self._entry(value)
+        number = self._known[value] = len(self._entries)
+        self._entries.append(entry)
+        return number
 
     def _entry(self, value: Value) -> Any:
         node = value.node
@@ -86,7 +87,8 @@ class Structure:
             table = self.place(rest[0])
             if table is not None:
                 first, rest = self._view(table), rest[1:]
-        operands = tuple([self._value(v) for v in rest])
+        known = self._known
+        operands = tuple([known[v] if v in known else self._value(v) for v in rest])
         return op, value.result, attributes, node.types, first, operands
 
     def pattern(

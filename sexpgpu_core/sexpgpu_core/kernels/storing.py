@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir import Node, Value
+from ..ir.graph import value_of
 from .cluster import Clusters
 from .elements import COST
 from .frames import Cluster
@@ -27,7 +28,7 @@ class Storing:
         self._note_uses(nodes)
         for node in nodes:
             for i in range(len(node.types)):
-                value = Value(node, i)
+                value = value_of((node, i))
                 units = self.users.get(value)
                 if units and value not in self.stored:
                     self._decide(value, units)

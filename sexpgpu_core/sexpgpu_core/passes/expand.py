@@ -60,8 +60,8 @@ class Expansion:
             self._primitive.add(name)
             return None
         given = {k: v for k, v in attributes.items() if v is not None}
-        types = b.infer(name, operands, given)
-        node = Node(name, operands, tuple(sorted(given.items())), types, b.policy, b.copy, -1)
+        node = Node(name, operands, tuple(sorted(given.items())), (), b.policy, b.copy, -1)
+        node.types = b.infer(node)
         values = operation.expand(b, node)
         if values is None:
             self._primitive.add(name)

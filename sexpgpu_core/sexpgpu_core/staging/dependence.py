@@ -7,6 +7,7 @@ of a loop over the batch ROW (it is of one example).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from ..ir.graph import Graph, Node, Value
 from ..ir.operation import Operations
@@ -22,7 +23,7 @@ NUMBER_OF_ROW = "x:row"
 class BatchAxes:
     """Asked node by node; answers are kept."""
 
-    __slots__ = ("_bodies", "_given", "_input", "_known", "_operations")
+    __slots__ = ("_alike", "_bodies", "_given", "_input", "_known", "_operations")
 
     def __init__(
         self,
@@ -38,6 +39,7 @@ class BatchAxes:
         self._bodies = bodies or {}
         self._input = of_input
         self._known: dict[int, tuple[int, ...]] = {}
+        self._alike: dict[tuple[Any, ...], int] = {}  # by operation, types and attributes
 
     def of(self, value: Value) -> int:
         """The batch axis of a value; its operands' are found first, without recursion."""
@@ -85,10 +87,15 @@ class BatchAxes:
             return ROW if all(axis == ROW for _, axis in reached) else MIXED
         if node.operation == "reshape":
             return _reshaped(node.operands[0].type, node.types[0], reached[0][1])
-        return self._followed(node, reached)
+        operands = tuple([v.node.types[v.result] for v in node.operands])
+        key = (node.operation, operands, node.attributes, *reached)
+        if key not in self._alike:
+            self._alike[key] = self._followed(node, operands, reached)
+        return self._alike[key]
 
-    def _followed(self, node: Node, reached: list[tuple[int, int]]) -> int:
-        operands = tuple(v.type for v in node.operands)
+    def _followed(
+        self, node: Node, operands: tuple[Type, ...], reached: list[tuple[int, int]]
+    ) -> int:
         rows = self._operations[node.operation].depends(operands, dict(node.attributes)).axes
         found: set[int] = set()
         for k, axis in reached:
