@@ -6,6 +6,7 @@ import json
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -269,6 +270,31 @@ def test_lines_that_do_not_parse_are_told_and_passed(mine: Folder) -> None:
     later = mine.quick("events", "one")
     held(later, 2)
     assert "error[E-USAGE-BROKEN]" in later.err
+
+
+IMPORTED = """import sys
+from sexpgpu_cli.main import run
+code = run(sys.argv[1:])
+heavy = {"numpy", "numba", "llvmlite", "rich", "pluggy", "sexpgpu_core.compile", "sexpgpu_core.api"}
+sys.exit(code or ", ".join(heavy & set(sys.modules)) or 0)
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("status", "one"), ("events", "one"), ("runs",), ("checkpoint", "list", "one")],
+    ids=lambda words: words[0],
+)
+def test_a_reader_imports_nothing_that_computes(ran: Folder, words: tuple[str, ...]) -> None:
+    ran.quick("runs")  # the rows of plug-ins are cached now
+    done = subprocess.run(
+        (sys.executable, "-c", IMPORTED, *words),
+        cwd=ran.path,
+        env=ran.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # -- one that goes on
