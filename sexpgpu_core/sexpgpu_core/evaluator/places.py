@@ -11,6 +11,7 @@ from .declarations import items_of
 from .definitions import BUILTINS, core_symbol
 from .made_forms import form as make
 from .made_forms import fresh, listed
+from .mistakes import shape
 from .printer import brief
 from .scope import LocalMacro, Scope, SymbolMacro, Variable
 from .values import NIL, Cons, MultipleValues, Symbol, Value, make_list
@@ -187,9 +188,17 @@ def wrap(found: Place, body: Value) -> Value:
     return make("LET*", make_list(bindings), body) if bindings else body
 
 
+def _two(form: Cons, wants: str) -> list[Value]:
+    """The two operands of a place."""
+    parts = items_of(form.cdr, form)
+    if len(parts) != 2:
+        raise shape(repr(form.car), wants)
+    return parts
+
+
 @place("the")
 def _the(m: Machine, form: Cons, scope: Any) -> Place:
-    kind, inner = items_of(form.cdr, form)
+    kind, inner = _two(form, "(the type place)")
     found = place_of(m, inner, scope)
     return found._replace(
         read=make("THE", kind, found.read),
@@ -231,7 +240,7 @@ def _getf(m: Machine, form: Cons, scope: Any) -> Place:
 
 def _byte_place(reader: str, writer: str) -> Expander:
     def expand(m: Machine, form: Cons, scope: Any) -> Place:
-        byte, inner_form = items_of(form.cdr, form)
+        byte, inner_form = _two(form, f"({form.car!r} byte place)")
         inner = place_of(m, inner_form, scope)
         name = fresh("BYTE")
 

@@ -7,6 +7,7 @@ import pytest
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
 from sexpgpu_core.evaluator.evaluator import Evaluator, Limits
 from sexpgpu_core.evaluator.expansion import SPECIAL_FORMS
+from sexpgpu_core.evaluator.places import PLACES
 from sexpgpu_core.spans import Source
 from sexpgpu_core.staging import declare
 
@@ -30,6 +31,17 @@ def names() -> list[str]:
 
     known = {*SPECIAL_FORMS, *NATIVE_MACROS, *BODY_MACROS, *macros}
     return sorted(name for name in known if not name.startswith("%"))  # those are expansions' own
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_a_place_of_any_operands_ends_in_a_diagnostic_or_a_value(name: str) -> None:
+    for operands in OPERANDS:
+        for text in (
+            f"(setf ({name.lower()} {operands}) 1)",
+            f"(incf ({name.lower()} {operands}))",
+        ):
+            found = [d.message for d in ended(text) if d.code == "E-INTERNAL"]
+            assert not found, (text, found)
 
 
 def ended(text: str) -> list[Diagnostic]:
