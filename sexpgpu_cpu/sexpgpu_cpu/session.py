@@ -54,7 +54,9 @@ class CpuSession:
         largest = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans.values()), default=0)
         self._transient = Memory(largest)
         self._arrays = {n: self._view(n) for n in persistent.offsets}
-        drafts = {n: Draft(p, self._persistent, self._transient) for n, p in plans.items()}
+        checked = os.environ.get("SEXPGPU_CHECK") == "1"
+        memories = (self._persistent, self._transient)
+        drafts = {n: Draft(p, *memories, checked) for n, p in plans.items()}
         works = [w for d in drafts.values() for w in d.works]
         needed = [u for w in works for u in w.code()]
         cache = cache or ObjectCache()
@@ -64,7 +66,7 @@ class CpuSession:
         self.seconds = _shares(pieces, self.code)
         entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}
         self.pool = Pool(threads, entry)
-        poison = self._transient if os.environ.get("SEXPGPU_CHECK") == "1" else None
+        poison = self._transient if checked else None
         self._programs = {
             name: CpuProgram(name, draft, self.code, entry["serial"], self.pool, poison)
             for name, draft in drafts.items()

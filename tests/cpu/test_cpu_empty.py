@@ -16,6 +16,7 @@ from sexpgpu_core.kernels.fuse import schedule
 from sexpgpu_core.passes.optimize import optimize
 from sexpgpu_cpu.device import CpuDevice
 
+AT = {"strides": (2,), "dilations": (1,), "padding": ((1, 1),), "groups": 1}
 CASES: list[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ("matmul", (0, 4), (4, 2), {}),
     ("matmul", (3, 0), (0, 2), {}),
@@ -25,6 +26,9 @@ CASES: list[tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ("gather", (5, 3), (0,), {"axis": 0}),
     ("gather", (5, 3), (2, 0), {"axis": 1}),
     ("take-along", (3, 4), (3, 0), {"axis": 1}),
+    ("conv", (0, 5, 2), (3, 2, 3), AT),
+    ("conv", (2, 5, 0), (3, 0, 3), AT),
+    ("conv", (2, 5, 2), (3, 2, 0), AT),
 ]
 
 
@@ -38,7 +42,7 @@ def test_an_operation_of_none_and_its_gradient_are_the_reference(
     tuned: bool,
 ) -> None:
     b = Builder(OPERATIONS)
-    second = "f32" if operation == "matmul" else "i32"
+    second = "f32" if operation in ("matmul", "conv") else "i32"
     left, right = b.input("0", "batch", "f32", x), b.input("1", "batch", second, y)
     computed = b("tanh", left)  # stored, and written by no call where it is empty
     out = b(operation, computed, right, **attributes)

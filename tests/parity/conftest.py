@@ -24,7 +24,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [
     str(ROOT / "bench"),
     str(ROOT / "tests" / "builtins"),
-]  # the twin; calls of builtins
+    str(ROOT / "tests" / "core" / "ir"),
+]  # the twin; calls of builtins; the table of shapes
 
 _WORST: dict[str, float] = {}
 

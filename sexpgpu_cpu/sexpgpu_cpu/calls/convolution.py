@@ -6,6 +6,7 @@ Tiles and parts are fixed by shapes, so bits do not depend on threads (45.11).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from sexpgpu_core.ir.types import WIDTH, Type
 
@@ -164,8 +165,20 @@ def _add(
     )
 
 
+def _of_some(lower: Callable[[Frame], None]) -> Callable[[Frame], None]:
+    """A sum over no elements is 0."""
+
+    def row(frame: Frame) -> None:
+        if any(0 in view.shape for view in frame.call.inputs):
+            frame.fill(0.0)
+        else:
+            lower(frame)
+
+    return row
+
+
 ROWS = {
-    "conv": conv,
-    "conv-input-gradient": conv_input_gradient,
-    "conv-weight-gradient": conv_weight_gradient,
+    "conv": _of_some(conv),
+    "conv-input-gradient": _of_some(conv_input_gradient),
+    "conv-weight-gradient": _of_some(conv_weight_gradient),
 }

@@ -144,6 +144,13 @@ class Frame:
                 sizes,
             )
 
+    def fill(self, value: float) -> None:
+        """One number everywhere in the result."""
+        out = self.call.outputs[0]
+        word = self.places.constant((value,), out.dtype)
+        zero = (0,) * len(out.shape)
+        self.strided(out.dtype, word, zero, out.dtype, self.at(out), out.strides, out.shape)
+
     # ---- work
     def add(
         self, unit: CodeUnit, name: str, words: list[int], cells: int, seconds: float, **more: Any

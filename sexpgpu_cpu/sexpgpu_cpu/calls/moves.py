@@ -31,20 +31,13 @@ def concat(frame: Frame) -> None:
 def pad(frame: Frame) -> None:
     """Everything filled, then the operand in its place."""
     view, out = frame.call.inputs[0], frame.call.outputs[0]
-    _fill(frame, frame.attribute("value", 0))
+    frame.fill(frame.attribute("value", 0))
     size = WIDTH[out.dtype]
     inside = frame.attribute("interior") or (0,) * len(out.shape)
     strides = tuple(s * (1 + i) for s, i in zip(out.strides, inside))
     first = sum(p * s for p, s in zip(frame.attribute("low"), out.strides))
     to = frame.at(out) + first * size
     frame.strided(view.dtype, frame.at(view), view.strides, out.dtype, to, strides, view.shape)
-
-
-def _fill(frame: Frame, value: float) -> None:
-    out = frame.call.outputs[0]
-    word = frame.places.constant((value,), out.dtype)
-    zero = (0,) * len(out.shape)
-    frame.strided(out.dtype, word, zero, out.dtype, frame.at(out), out.strides, out.shape)
 
 
 def slice_set(frame: Frame) -> None:

@@ -1,16 +1,26 @@
-"""Every gradient rule against central differences in f64, also of its own gradient's graph."""
+"""Every gradient rule against central differences in f64, at five shapes or more."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from op_cases import DIFFERENTIABLE, Case, arrays, built
+from op_cases import Case, arrays, built
+from op_shape_cases import LEAST, asked, every_shape, shapes_of
 
 from sexpgpu_core.autodiff import differentiate
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 
 STEP = 1e-5
+TOLERANCE = 1e-6
+"""Relative to the greatest slope, as a difference of f64 numbers can be told from it."""
+WITHOUT: dict[str, tuple[int, ...]] = {
+    "straight-through": (0,),
+    "mod": (1,),
+    "rem": (1,),
+    "cross-entropy": (1,),
+}
+"""Operands that have no gradient by the operation's contract."""
 
 
 def _loss(given: Case):
@@ -50,7 +60,18 @@ def _difference(graph, data, name: str) -> np.ndarray:
     return slope
 
 
-@pytest.mark.parametrize("given", DIFFERENTIABLE, ids=lambda c: c.id)
+def _wanted(given: Case, graph, data, name: str) -> np.ndarray:
+    """The slope; of the two operations whose gradient is not it by design, what they promise."""
+    if given.operation == "straight-through":
+        return data["w0"]
+    slope = _difference(graph, data, name)
+    return slope * given.attributes["factor"] if given.operation == "gradient-scale" else slope
+
+
+ALL = every_shape()
+
+
+@pytest.mark.parametrize("given", ALL, ids=lambda c: c.id)
 def test_gradient_is_the_slope_of_the_reference(given: Case) -> None:
     b, inputs, loss = _loss(given)
     graph = b.graph
@@ -58,20 +79,32 @@ def test_gradient_is_the_slope_of_the_reference(given: Case) -> None:
     wrt = {str(i): v for i, v in enumerate(inputs) if v.dtype == "f64"}
     found = differentiate(graph, OPERATIONS, loss, wrt)
     data = _given(b, given)
-    forward = {"loss": loss}
     for name, g in found.items():
-        if name == "0" and given.operation == "straight-through":
+        if int(name) in WITHOUT.get(given.operation, ()):
             assert g is None
             continue
-        if name == "1" and given.operation in ("mod", "rem"):
-            continue
-        graph.results = forward
-        slope = _difference(graph, data, name)
-        if given.operation == "straight-through":
-            slope = _given(b, given)["w0"]
+        graph.results = {"loss": loss}
+        slope = _wanted(given, graph, data, name)
         got = np.zeros(slope.shape)
         if g is not None:
             assert g.type == wrt[name].type
             graph.results = {"g": g}
             got = run(graph, data, OPERATIONS, f64=True)["g"]
-        np.testing.assert_allclose(got, slope, rtol=2e-6, atol=2e-6)
+        scale = max(1.0, float(np.abs(slope).max(initial=0.0)))
+        np.testing.assert_allclose(got, slope, rtol=TOLERANCE, atol=TOLERANCE * scale)
+
+
+def test_every_differentiable_operation_is_measured_at_five_shapes_or_more() -> None:
+    shapes = shapes_of(ALL)
+    assert {n: len(shapes.get(n, ())) for n in asked() if len(shapes.get(n, ())) < LEAST} == {}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [lambda n: n == 0, lambda n: n == 1, lambda n: n > 1 and n % 2 == 1],
+    ids=["empty", "of-size-1", "odd"],
+)
+def test_axes_of_every_kind_are_among_the_shapes(kind) -> None:
+    shapes = shapes_of(ALL)
+    seen = {n for n, found in shapes.items() if any(kind(x) for s in found for t in s for x in t)}
+    assert sorted(set(asked()) - seen) == []

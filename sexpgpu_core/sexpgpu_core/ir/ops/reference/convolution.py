@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -30,7 +31,7 @@ def windows(
 
 def _grouped(x: Any, groups: int) -> Any:
     """(... c) to (groups, rows, c / groups)"""
-    rows = x.reshape(-1, groups, x.shape[-1] // groups)
+    rows = x.reshape(math.prod(x.shape[:-1]), groups, x.shape[-1] // groups)
     return np.moveaxis(rows, 1, 0)
 
 
@@ -40,7 +41,7 @@ def _ungrouped(x: Any, shape: tuple[int, ...]) -> Any:
 
 def _by_group(w: Any, groups: int) -> Any:
     """(i/groups o) to (groups, i/groups, o/groups)"""
-    return np.moveaxis(w.reshape(w.shape[0], groups, -1), 1, 0)
+    return np.moveaxis(w.reshape(w.shape[0], groups, w.shape[1] // groups), 1, 0)
 
 
 def _conv(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:

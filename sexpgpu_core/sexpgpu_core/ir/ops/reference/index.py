@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -142,7 +143,7 @@ def _searchsorted(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
     edges, values = x
     if edges.ndim == 1:
         return np.searchsorted(edges, values, side)
-    rows = edges.reshape(-1, edges.shape[-1]), values.reshape(-1, values.shape[-1])
+    rows = (v.reshape(math.prod(v.shape[:-1]), v.shape[-1]) for v in (edges, values))
     found = [np.searchsorted(e, v, side) for e, v in zip(*rows)]
     return np.array(found, np.int32).reshape(values.shape)
 
