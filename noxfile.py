@@ -129,6 +129,13 @@ def layouts(session: nox.Session) -> None:
 
 
 @nox.session
+def graphs(session: nox.Session) -> None:
+    """2,000 random graphs on `cpu` and on `reference`, within what rounding allows."""
+    install(session, *TEST)
+    session.run("python", *SAFE, "tests/graphs/many.py", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
     install(session, TORCH)

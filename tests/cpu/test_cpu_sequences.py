@@ -8,6 +8,8 @@ from cpu_programs import array, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sexpgpu_core.ir.types import numpy_dtype
+
 RNG = np.random.default_rng(0)
 
 
@@ -68,3 +70,16 @@ def test_searching(right: bool) -> None:
     check("searchsorted", [edges, RNG.integers(0, 20, (4, 5)).astype("f4")], right=right)
     rows = np.sort(RNG.integers(0, 20, (4, 9)), axis=1).astype("i4")
     check("searchsorted", [rows, RNG.integers(0, 20, (4, 5)).astype("i4")], right=right)
+
+
+@pytest.mark.parametrize("dtype", ["u64", "u32", "u16", "i64"])
+@pytest.mark.parametrize("operation", ["argsort", "top-k", "argmax", "argmin", "cummax", "cummin"])
+def test_integers_are_ordered_to_the_end_of_their_range(operation: str, dtype: str) -> None:
+    bits = RNG.integers(0, 2**64, (4, 9), dtype=np.uint64)
+    more = {"k": 3} if operation == "top-k" else {}
+    check(operation, [bits.astype(numpy_dtype(dtype))], axis=1, **more)
+
+
+def test_searching_among_large_integers() -> None:
+    x = RNG.integers(0, 2**64, (4, 9), dtype=np.uint64)
+    check("searchsorted", [np.sort(x[0]), x])

@@ -134,3 +134,8 @@ def test_integers_are_pooled() -> None:
     x = array(RNG, (2, 6, 6, 3), "i32") - 25
     at = {"sizes": (2, 2), "strides": (2, 2), "padding": ((1, 1), (0, 0))}
     check("max-pool", [x], **at)
+
+
+def test_large_integers_are_pooled() -> None:
+    x = np.random.default_rng(0).integers(0, 2**64, (2, 9, 2), dtype=np.uint64)
+    check("max-pool", [x], sizes=(2,), strides=(1,), padding=((1, 1),))

@@ -36,8 +36,9 @@ def optimize(
     counts = {"traced": len(graph.nodes)}
     graph = join_scans(graph, operations)
     counts["join"] = len(graph.nodes)
-    if _mixed(graph, precision):
-        graph = _precision(graph, operations, precision)
+    policed = apply_precision(graph, operations, precision)
+    if policed is not graph:
+        graph = policed
         counts["precision"] = len(graph.nodes)
     graph = hoist(graph, operations)
     counts["hoist"] = len(graph.nodes)
@@ -54,10 +55,13 @@ def _mixed(graph: Graph, precision: str) -> bool:
     return mixed or any(_mixed(body, precision) for body in graph.bodies.values())
 
 
-def _precision(graph: Graph, operations: Operations, precision: str) -> Graph:
-    """Casts by policy; results are cast back to what they were. An optimizer's updates are f32."""
+def apply_precision(graph: Graph, operations: Operations, precision: str) -> Graph:
+    """Casts by policy; results are cast back to what they were. The same graph where no policy
+    asks for any. An optimizer's updates are f32."""
+    if not _mixed(graph, precision):
+        return graph
     loops = bodies_of(graph, LOOPS)
-    graph = with_bodies(graph, lambda body: _precision(body, operations, precision), loops)
+    graph = with_bodies(graph, lambda body: apply_precision(body, operations, precision), loops)
     wanted = {name: v.dtype for name, v in graph.results.items()}
     changed = rebuild(graph, operations, precision_change(operations, precision))
 

@@ -46,9 +46,13 @@ def _as(b: Builder, value: Value, dtype: str) -> Value:
 
 
 def _low(b: Builder, node: Node, operands: tuple[Value, ...], low: str | None) -> tuple[Value, ...]:
+    """f32 operands are narrowed; what the file made 16 bits wide stays as it made it."""
     if low is None:
         return b.remake(node, _restored(b, node, operands))
-    narrowed = tuple(_as(b, v, low) if v.dtype in ("f32", *NARROW) else v for v in operands)
+    narrowed = tuple(
+        _as(b, v, low if old.dtype == "f32" else old.dtype)
+        for v, old in zip(operands, node.operands)
+    )
     return b.remake(node, narrowed)
 
 

@@ -7,6 +7,8 @@ reads n = (o mul + k step + off) / div where that is whole and inside.
 
 from __future__ import annotations
 
+from .source import ABOVE
+
 CONVOLUTION = '''
 def place(o: i64, k: i64, axis: i64, block: ptr[i64]) -> i64:
     """The index read on an axis, or -1."""
@@ -210,7 +212,8 @@ def fold(block: ptr[i64], begin: i64, end: i64) -> None:
 _PLACE = CONVOLUTION[: CONVOLUTION.index("def line")]
 
 MAXIMA = (
-    _PLACE
+    ABOVE
+    + _PLACE
     + '''
 def greatest(block: ptr[i64], begin: i64, end: i64) -> None:
     """max-pool; NaN wins. After the geometry: 21 x, 22 result, 23 channels. A cell is a window."""
@@ -228,7 +231,7 @@ def greatest(block: ptr[i64], begin: i64, end: i64) -> None:
                 for c in range(channels):
                     old = to[c]
                     new = value[c]
-                    to[c] = new if (new > old) | (new != new) else old
+                    to[c] = new if above(new, old) | (new != new) else old
 
 
 def greatest_gradient(block: ptr[i64], begin: i64, end: i64) -> None:
@@ -263,7 +266,7 @@ def greater(value: ptr[T], best: ptr[T], where: ptr[i64], at: i64, channels: i64
     for c in range(channels):
         new = value[c]
         old = best[c]
-        taken = (where[c] < 0) | (new > old) | ((new != new) & (old == old))
+        taken = (where[c] < 0) | above(new, old) | ((new != new) & (old == old))
         best[c] = new if taken else old
         where[c] = at if taken else where[c]
 '''

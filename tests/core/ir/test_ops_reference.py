@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sexpgpu_core.diagnostics import Problem
-from sexpgpu_core.ir import Builder
+from sexpgpu_core.ir import Builder, Type
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 
@@ -308,3 +308,22 @@ def test_pooling_never_counts_padding_unless_asked() -> None:
     assert apply("max-pool", x, **at).ravel().tolist() == [-1.0, -1.0]
     assert apply("avg-pool", x, **at).ravel().tolist() == [-1.0, -1.0]
     assert apply("avg-pool", x, count_padding=True, **at).ravel().tolist() == [-0.5, -1.0]
+
+
+def test_fma_is_rounded_once_in_f64() -> None:
+    from fractions import Fraction
+
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((2, 500))
+    z = -x * y * (1 + random.integers(-3, 4, 500) * 2.0**-52)
+    (got,) = OPERATIONS["fma"].reference((x, y, z), {}, (Type("f64", (500,)),))
+    exact = [float(Fraction(a) * Fraction(b) + Fraction(c)) for a, b, c in zip(x, y, z)]
+    np.testing.assert_array_equal(got, exact)
+
+
+@pytest.mark.parametrize("dtype", ["u8", "i8", "u32", "i32", "u64", "i64"])
+def test_a_float_beyond_an_integers_range_is_its_end(dtype: str) -> None:
+    x = np.array([np.nan, -np.inf, -1e30, -2.9, 2.9, 1e30, np.inf], "f4")
+    (got,) = OPERATIONS["cast"].reference((x,), {"dtype": dtype}, (Type(dtype, (7,)),))
+    low, high = np.iinfo(got.dtype).min, np.iinfo(got.dtype).max
+    assert got.tolist() == [0, low, low, max(-2, low), 2, high, high]

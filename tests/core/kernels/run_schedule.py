@@ -39,6 +39,13 @@ LIBRARY = frozenset(
         "eigh",
         "svd",
         "ctc-alignment",
+        "conv",
+        "conv-input-gradient",
+        "conv-weight-gradient",
+        "max-pool",
+        "max-pool-gradient",
+        "avg-pool",
+        "avg-pool-gradient",
     ]
 )
 

@@ -14,6 +14,8 @@ from sexpgpu_core.passes.optimize import optimize
 from sexpgpu_core.passes.precision import precision_change
 from sexpgpu_core.passes.rebuild import rebuild
 
+TY = {"transpose-y": True}
+
 
 def builder() -> Builder:
     return Builder(OPERATIONS)
@@ -169,3 +171,14 @@ def test_optimizing_keeps_what_is_computed() -> None:
     assert found.keys() == wanted.keys()
     for name, value in wanted.items():
         np.testing.assert_allclose(found[name], value, rtol=2e-5, atol=2e-6)
+
+
+def test_what_the_file_made_16_bits_wide_stays_as_it_made_it() -> None:
+    b, x, y = small()
+    half = b("cast", x, dtype="f16")
+    product = b("matmul", half, half, **{"transpose-y": True})
+    b.graph.results = {"r": b("rsqrt", b("add", product, product)), "s": b("matmul", x, y, **TY)}
+    graph = rebuild(b.graph, OPERATIONS, precision_change(OPERATIONS, "bf16"))
+    products = [n.types[0].dtype for n in graph.nodes if n.operation == "matmul"]
+    assert sorted(products) == ["bf16", "f16"]
+    assert graph.results["r"].dtype == "f16"

@@ -244,7 +244,8 @@ ROWS = [
     element(
         "cast",
         _infer_cast,
-        "To another dtype; float to integer truncates; bool is 0 or 1, not-zero is true.",
+        "To another dtype; float to integer truncates, to the end of its range at most, and NaN is "
+        "0; bool is 0 or 1, not-zero is true.",
         _cast_gradient,
         Precision.EXACT,
         raw=True,

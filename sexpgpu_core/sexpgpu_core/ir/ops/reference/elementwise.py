@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...operation import Attributes
-from ...types import Type, numpy_dtype
+from ...types import INTEGERS, Type, numpy_dtype
 from . import Reference
 
 
@@ -27,8 +27,19 @@ def by_element(function: Any) -> Any:
 
 
 def _cast(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
-    dtype = numpy_dtype(t[0].dtype)
-    return x[0] != 0 if t[0].dtype == "bool" else x[0].astype(dtype)
+    given, dtype = t[0].dtype, numpy_dtype(t[0].dtype)
+    if given == "bool":
+        return x[0] != 0
+    whole = given in INTEGERS and x[0].dtype.kind not in "iub"
+    return _truncated(x[0].astype(np.float64), dtype) if whole else x[0].astype(dtype)
+
+
+def _truncated(x: Any, dtype: Any) -> Any:
+    """To an integer, which is at the end of its range where the number lies beyond it."""
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    inside = (x > low) & (x < high)
+    ends = np.where(x >= high, dtype.type(high), np.where(x <= low, dtype.type(low), dtype.type(0)))
+    return np.where(inside, np.where(inside, x, 0.0).astype(dtype), ends)
 
 
 def _bitcast(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
@@ -59,17 +70,47 @@ def _quotient(x: Any, y: Any) -> Any:
 
 
 def _fma(x: Any, y: Any, z: Any) -> Any:
-    if x.dtype != np.float32:
-        return x * y + z
-    wide = x.astype(np.float64) * y.astype(np.float64)
-    return _odd_sum(wide, z.astype(np.float64)).astype(np.float32)
+    """x y + z, rounded once."""
+    if x.dtype == np.float32:
+        wide = x.astype(np.float64) * y.astype(np.float64)
+        return _odd_sum(wide, z.astype(np.float64)).astype(np.float32)
+    return _fma_f64(x, y, z) if x.dtype == np.float64 else x * y + z
+
+
+def _fma_f64(x: Any, y: Any, z: Any) -> Any:
+    """Boldo and Melquiond, Emulation of a FMA and correctly rounded sums, 2008, algorithm 5."""
+    p, p_low = _two_product(x, y)
+    t, t_low = _two_sum(z, p_low)
+    v, v_low = _two_sum(p, t)
+    found = v + _odd_sum(t_low, v_low)
+    plain = x * y + z
+    return np.where(np.isfinite(found), found, plain)
+
+
+def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
+    """The sum and what rounding it lost (Knuth)."""
+    s = np.asarray(x + y)
+    back = s - x
+    return s, np.asarray((x - (s - back)) + (y - back))
+
+
+def _two_product(x: Any, y: Any) -> tuple[Any, Any]:
+    """The product and what rounding it lost (Dekker); NaN where a part overflows."""
+    p = np.asarray(x * y)
+    (a, b), (c, d) = _halves(x), _halves(y)
+    return p, np.asarray(((a * c - p) + a * d + b * c) + b * d)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    """The upper and the lower 26 bits of a number (Veltkamp)."""
+    far = np.float64(134217729.0) * x
+    high = far - (far - x)
+    return high, x - high
 
 
 def _odd_sum(p: Any, z: Any) -> Any:
     """p + z rounded to odd in f64, so that rounding to f32 afterwards rounds once."""
-    s = np.asarray(p + z)
-    bb = s - p
-    error = np.asarray((p - (s - bb)) + (z - bb))
+    s, error = _two_sum(p, z)
     bits = s.view(np.int64)
     inexact = (error != 0) & np.isfinite(s) & ((bits & 1) == 0)
     toward = np.where((error > 0) == (s > 0), 1, -1)
