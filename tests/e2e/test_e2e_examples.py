@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from e2e_program import DATA, EXAMPLES, Folder, series, status
 
+from sexpgpu_core.ir.text import parse, same, write
+
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.lisp"))
 REAL = DATA / "mnist_t10k-images-idx3-ubyte.gz"
 
@@ -91,3 +93,17 @@ def test_mnist_is_read_as_well_as_the_example_says(folder: Folder) -> None:
     assert done.exit == 0, done.err
     assert time.monotonic() - began < 120
     assert status(folder.made("it"))["metrics"]["val/accuracy"]["value"] >= 0.97
+
+
+@pytest.mark.parametrize("phase", ["traced", "differentiated", "optimized"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_graphs_of_an_example_read_back_from_their_text(
+    ready: Folder, name: str, phase: str
+) -> None:
+    flags = (*choice(name), "--phase", phase, "--limit", "0", "--json")
+    done = ready.quick("ir", f"{name}.lisp", *flags)
+    assert done.exit == 0, done.err
+    read = parse(done.document["text"])
+    assert len(read.nodes) > 5
+    assert same(parse(write(read)), read)
+    assert write(read) == write(parse(write(read)))
