@@ -20,7 +20,7 @@ from sexpgpu_core.ir.text import parse, same, write
 from sexpgpu_core.ir.verify import verify
 
 POLICIES = ("f32", "f32", "f32", "bf16", "f16")
-LEAST_KNOWN = 0.7
+LEAST_KNOWN = 0.5
 """Share of elements that must be told from noise: else nothing is compared."""
 
 
