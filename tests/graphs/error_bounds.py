@@ -322,21 +322,51 @@ def _extremum(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
     return (Ball(found, radius),)
 
 
+def _places(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
+    """The index of an extremum: known where no other can be as great."""
+    (x,) = operands
+    (found,) = apply(node, [x.center], keep=True)
+    axis, sign = node.get("axis"), -1 if node.operation == "argmin" else 1
+    wide = x.center.astype("f8") * sign
+    best = np.take_along_axis(wide, found.astype("i8"), axis)
+    slack = np.take_along_axis(x.radius, found.astype("i8"), axis) + x.radius
+    other = np.indices(wide.shape)[axis] != found
+    open_ = other & (wide + slack >= best) & (slack > 0)
+    lost = open_.any(axis, keepdims=True) | np.isnan(best + slack).any(axis, keepdims=True)
+    shape = node.types[0].shape
+    return (Ball(found.reshape(shape), np.where(lost, UNKNOWN, 0.0).reshape(shape)),)
+
+
+def _order(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
+    """argsort: known where neighbours lie further apart than the row's radii."""
+    (x,) = operands
+    (found,) = apply(node, [x.center])
+    axis = node.get("axis")
+    if x.center.dtype.kind in "iub" or not x.radius.any():
+        return (unknown(found) if x.radius.any() else exact(found),)
+    ranked = np.take_along_axis(x.center, found.astype("i8"), axis)
+    reach = 2 * x.radius.max(axis=axis, keepdims=True, initial=0.0)
+    near = ~(np.abs(np.diff(ranked, axis=axis)) > reach)
+    widths = [(0, 0)] * near.ndim
+    widths[axis] = (1, 1)
+    padded = np.pad(near, widths)
+    first = [slice(None)] * near.ndim
+    last = list(first)
+    first[axis], last[axis] = slice(None, -1), slice(1, None)
+    return (Ball(found, np.where(padded[tuple(first)] | padded[tuple(last)], UNKNOWN, 0.0)),)
+
+
 def _chosen(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
-    """Indices: known where no reordering within the radii changes them."""
-    found = apply(node, [b.center for b in operands])
-    if not any(b.radius.any() for b in operands):
-        return tuple(map(exact, found))
-    lost = any(not np.isfinite(b.radius).all() for b in operands)
-    chance = np.random.default_rng(0)
-    spread = [np.full(f.shape, UNKNOWN if lost else 0.0) for f in found]
-    for trial in range(0 if lost else 8):
-        moved = [_shaken(b, chance, trial) for b in operands]
-        for s, f, other in zip(spread, found, apply(node, moved)):
-            np.maximum(s, _apart(f, other), out=s)
-    settled = [np.where(s > 0, UNKNOWN, 0.0) if f.dtype.kind in "iu" else s * MARGIN
-               for s, f in zip(spread, found)]  # fmt: skip
-    return tuple(Ball(f, s) for f, s in zip(found, settled))
+    """Places among sorted numbers: known where a value and an edge are further apart than their
+    radii."""
+    edges, x = operands
+    (found,) = apply(node, [edges.center, x.center])
+    if not (edges.radius.any() or x.radius.any()):
+        return (exact(found),)
+    reach = edges.radius.max(initial=0.0) + x.radius
+    (low,) = apply(node, [edges.center, x.center - reach])
+    (high,) = apply(node, [edges.center, x.center + reach])
+    return (Ball(found, np.where((low != high) | ~np.isfinite(reach), UNKNOWN, 0.0)),)
 
 
 def _shaken(ball: Ball, chance: Any, trial: int) -> Any:
@@ -356,9 +386,20 @@ def _sorted(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
         order = np.sort(x.center, axis=axis, kind="stable")
         center = np.flip(order, axis) if node.get("descending") else order
         return (Ball(center, np.broadcast_to(most, center.shape).copy()),)
-    values, _ = apply(node, [x.center])
+    values, places = apply(node, [x.center])
     radius = np.broadcast_to(most, values.shape).copy()
-    return Ball(values, radius), _chosen(node, operands)[1]
+    return Ball(values, radius), _first_of_order(node, x, places)
+
+
+def _first_of_order(node: Node, x: Ball, places: Any) -> Ball:
+    """The indices of top-k: the head of an order."""
+    axis = node.get("axis")
+    at = (("axis", axis), ("descending", not node.get("smallest")))
+    whole = Node("argsort", node.operands, at, (Type("i32", x.center.shape),), "", 0, -1)
+    (order,) = _order(whole, [x])
+    head = [slice(None)] * places.ndim
+    head[axis] = slice(0, places.shape[axis])
+    return Ball(places, order.radius[tuple(head)])
 
 
 def _pool_gradient(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
@@ -398,7 +439,9 @@ RULES: dict[str, Callable[[Node, list[Ball]], tuple[Ball, ...]]] = {
     **dict.fromkeys(["reduce-sum", "cumsum", "avg-pool", "avg-pool-gradient"], _running),
     **dict.fromkeys(["reduce-product", "cumprod"], _factors),
     **dict.fromkeys(["reduce-max", "reduce-min", "cummax", "cummin", "max-pool"], _extremum),
-    **dict.fromkeys(["argmax", "argmin", "argsort", "searchsorted"], _chosen),
+    **dict.fromkeys(["argmax", "argmin"], _places),
+    "argsort": _order,
+    "searchsorted": _chosen,
     **dict.fromkeys(["reduce-any", "reduce-all"], _extremum),
     **dict.fromkeys(["sort", "top-k"], _sorted),
     **dict.fromkeys(["scatter-add", "add-along"], _scattered),

@@ -159,7 +159,7 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("knobs", str(summary["knobs"])),
         ("parameters", tensors + (f", {frozen:,} frozen" if frozen else "")),
         ("steps", f"{summary['steps']:,}"),
-        ("a step", f"{units.count(summary['flops_per_step'])}FLOP"),
+        ("a step", f"{units.count(summary['flops_per_step'])}FLOP{_policy(summary)}"),
         ("memory", _memory(memory)),
     ]
     for name, of in list(summary.get("batch", {}).items())[:2]:
@@ -173,6 +173,15 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     for run in summary.get("exists", ())[:1]:
         lines.append(("exists", f"{run['run']} ({run['state']})"))
     return lines
+
+
+def _policy(summary: dict[str, Any]) -> str:
+    """The precision, where it is not f32 everywhere."""
+    said = summary.get("precision", {"default": "f32", "scopes": {}})
+    apart = ", ".join(f"{scope}: {policy}" for scope, policy in list(said["scopes"].items())[:2])
+    if said["default"] == "f32" and not apart:
+        return ""
+    return f", {said['default']}" + (f" ({apart})" if apart else "")
 
 
 def _memory(memory: dict[str, Any]) -> str:

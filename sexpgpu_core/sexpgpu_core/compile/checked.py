@@ -63,7 +63,7 @@ def _stamp(traces: Traces, operations: Operations, device: Device) -> tuple[Any,
     graphs = {key: s.traced.graph for key, s in traces.stages.items()}
     graphs.update(traces.pass_graphs())
     hashes = tuple((name, graph_hash(graph, operations)) for name, graph in graphs.items())
-    blocks = tuple((s.rows, s.microbatches) for s in traces.stages.values())
+    blocks = tuple((s.rows, s.microbatches, s.precision) for s in traces.stages.values())
     return traces.training, hashes, blocks, device.name, _code(device)
 
 

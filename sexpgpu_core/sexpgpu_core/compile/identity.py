@@ -74,6 +74,7 @@ def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:
         tuple(windows) if windows else None,
         repr(of.split_by),
         declared.microbatches,
+        declared.precision,
     )
 
 

@@ -23,6 +23,7 @@ from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step
+from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
 from .persistents import initials, persistent_types
 from .phases import Phases
@@ -79,9 +80,21 @@ def compile_traces(
     persistent = layout_persistent(persistent_types(traces.stages.values()))
     graphs = _step_graphs(traces.experiment, traces.stages, operations, phases)
     graphs.update(traces.pass_graphs())
-    units = {n: make_unit(n, g, persistent, target) for n, g in graphs.items()}
+    precisions = _precisions(traces)
+    units = {
+        n: make_unit(n, g, persistent, target._replace(precision=precisions[n]))
+        for n, g in graphs.items()
+    }
     job = _job(traces, units, persistent, operations)
     return Compiled(job, phases, traces.stages, traces.passes, graphs)
+
+
+def _precisions(traces: Traces) -> dict[str, str]:
+    """By program: its stage's."""
+    found = {f"step/{k.partition(':')[2]}": s.precision for k, s in traces.stages.items()}
+    for name, trace in traces.passes.items():
+        found.update(dict.fromkeys((f"eval/{name}", f"eval/{name}/rest"), trace.precision))
+    return found
 
 
 def _step_graphs(
@@ -100,6 +113,7 @@ def _step_graphs(
                 operations,
                 microbatches=stage.microbatches,
                 guard=experiment.run.finite_guard != "off",
+                scaled=stage.precision == "f16",
                 unreached=unreached(stage.traced),
             )
         phases.count("step nodes", len(graph.nodes))
@@ -150,7 +164,7 @@ def _stage_facts(
     loader, _, name = key.partition(":")
     program = f"step/{name}"
     graph = units[program].graph
-    trees = {**stage.traced.scalars, **stage.optimization.scalars}
+    trees = {**stage.traced.scalars, **stage.optimization.scalars, **LOSS_SCALES}
     for update in stage.optimization.updates.values():
         trees.update(update.scalars)
     fields = {n: _rows(t, stage.microbatches) for n, t in stage.traced.fields.items()}

@@ -25,6 +25,7 @@ class StageTrace(NamedTuple):
     rows: int  # B
     microbatches: int
     counters: Mapping[str, int]
+    precision: str = "f32"
 
 
 class PassTrace(NamedTuple):
@@ -37,6 +38,7 @@ class PassTrace(NamedTuple):
     rest: Traced | None
     rows: int
     rest_rows: int
+    precision: str = "f32"
 
 
 class Tracing:
@@ -121,7 +123,13 @@ class Tracing:
             microbatches=blocks,
         )
         counters = stage_counters(self.experiment, self.evaluator, loader, stage, rows)
-        return StageTrace(traced, optimization, rows, blocks, counters)
+        precision = self.precision(loader, stage)
+        return StageTrace(traced, optimization, rows, blocks, counters, precision)
+
+    def precision(self, loader: str, stage: str) -> str:
+        """A stage's own, or the run's."""
+        own = self.experiment.loaders[loader].stages[stage].precision
+        return own or self.experiment.run.precision
 
     def evaluation(
         self, declared: PassDeclaration, known: Mapping[str, Parameter], steps: int
@@ -140,6 +148,7 @@ class Tracing:
             self._pass(declared, rest, known, steps) if rest else None,
             rows,
             rest,
+            self.precision(loader, stage),
         )
 
     def _pass(

@@ -36,6 +36,7 @@ def summarize(
             _group(number, group, first.traced.parameters)
             for number, group in enumerate(first.optimization.groups, 1)
         ],
+        "precision": _precision(first),
     }
 
 
@@ -79,6 +80,17 @@ def _disk(experiment: Experiment, persistent: int) -> int:
     checkpoint = experiment.run.checkpoint
     keep = checkpoint.keep or 1
     return persistent * (keep + (checkpoint.best is not None) + 1)
+
+
+def _precision(stage: StageTrace) -> dict[str, Any]:
+    """The stage's policy, and those that stand over it by the scope of the models inside."""
+    scopes: dict[str, str] = {}
+    graph = stage.traced.graph
+    for node in graph.nodes:
+        origin = graph.origin(node) if node.policy else None
+        if node.policy and node.operands:
+            scopes.setdefault(origin.scope if origin and origin.scope else "/", node.policy)
+    return {"default": stage.precision, "scopes": scopes}
 
 
 def _group(number: int, group: Group, parameters: Mapping[str, Parameter]) -> dict[str, Any]:

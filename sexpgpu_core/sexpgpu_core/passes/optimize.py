@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 
 from ..ir import Builder, Graph
 from ..ir.operation import Operations
+from ..ir.policy import narrows
 from ..records import NamedTuple
 from .dead import drop_dead
 from .expand import expansion
 from .invariants import hoist
 from .loops import bodies_of, join_scans, with_bodies
-from .precision import POLICIES, precision_change
+from .precision import precision_change
 from .rebuild import rebuild
 
 LOOPS = ("scan", "while", "cond")
@@ -50,8 +51,9 @@ def optimize(
 
 
 def _mixed(graph: Graph, precision: str) -> bool:
-    policies = {precision, *(n.policy for n in graph.nodes if n.policy)}
-    mixed = any(POLICIES.get(p) is not None for p in policies)
+    """Whether any operation is narrowed."""
+    policies = {"", *(n.policy for n in graph.nodes)}
+    mixed = any(narrows(p, precision) for p in policies)
     return mixed or any(_mixed(body, precision) for body in graph.bodies.values())
 
 

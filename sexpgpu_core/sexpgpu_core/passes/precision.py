@@ -1,7 +1,8 @@
 """The precision policy as casts (45.24): once, after autodiff, before the other passes.
 
-LOW operations take 16-bit operands and give 16 bits; FULL ones take and give f32; FOLLOW ones
-compute in the widest of their operands; EXACT ones are never touched. f64 and integers stay.
+LOW operations take 16-bit operands and give 16 bits; FULL ones take and give f32; FOLLOW ones and
+moves compute in f32 and give the widest of their operands, numbers of the file not counted; EXACT
+ones are never touched. What the file made f64, 16 bits or integers stays as it made it.
 """
 
 from __future__ import annotations
@@ -9,35 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir import Builder, Node, Value
-from ..ir.operation import Operations, Precision
+from ..ir.operation import Fusion, Operation, Operations, Precision
+from ..ir.policy import Policy, policy_of
 from .rebuild import Change
 
-POLICIES = {"f32": None, "bf16": "bf16", "f16": "f16"}
-"""A policy's 16-bit dtype, or None where nothing is cast."""
 NARROW = ("bf16", "f16")
 BODIED = frozenset(("update", "scan", "while", "cond"))
 
 
-def precision_change(operations: Operations, policy: str) -> Change | None:
+def precision_change(operations: Operations, policy: str) -> Change:
     """A change for a whole graph whose own policy is `policy`; a node's `policy` field stands
-    over it. None where nothing changes."""
+    over it."""
+    known: dict[str, Policy] = {}
 
     def change(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
         if not operands or node.operation in BODIED or node.operation == "cast":
-            return _kept(b, node, operands)
-        low = POLICIES.get(node.policy or policy)
-        kind = operations[node.operation].precision
-        return ACTIONS[kind](b, node, operands, low)
+            return b.remake(node, _restored(b, node, operands))
+        text = node.policy or policy
+        found = known.get(text)
+        if found is None:
+            found = known[text] = policy_of(text, policy)
+        return _action(operations[node.operation])(b, node, operands, found)
 
     return change
 
 
-def _kept(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...] | None:
-    """`update` and casts of the file take what they took: operands back to their own dtypes."""
-    return b.remake(node, _restored(b, node, operands))
-
-
 def _restored(b: Builder, node: Node, operands: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Operands as the file has them: what `update`, regions and casts of the file take."""
     return tuple(_as(b, v, old.dtype) for v, old in zip(operands, node.operands))
 
 
@@ -45,53 +44,51 @@ def _as(b: Builder, value: Value, dtype: str) -> Value:
     return value if value.dtype == dtype else b("cast", value, dtype=dtype)
 
 
-def _low(b: Builder, node: Node, operands: tuple[Value, ...], low: str | None) -> tuple[Value, ...]:
+def _low(b: Builder, node: Node, operands: tuple[Value, ...], policy: Policy) -> tuple[Value, ...]:
     """f32 operands are narrowed; what the file made 16 bits wide stays as it made it."""
-    if low is None:
+    if policy.low is None:
         return b.remake(node, _restored(b, node, operands))
     narrowed = tuple(
-        _as(b, v, low if old.dtype == "f32" else old.dtype)
+        _as(b, v, policy.low if old.dtype == "f32" else old.dtype)
         for v, old in zip(operands, node.operands)
     )
     return b.remake(node, narrowed)
 
 
-def _full(
-    b: Builder, node: Node, operands: tuple[Value, ...], low: str | None
-) -> tuple[Value, ...]:
-    """16-bit operands that the policy made are widened; those of the file stay."""
-    widened = tuple(
-        _as(b, v, "f32") if v.dtype in NARROW and old.dtype == "f32" else v
-        for v, old in zip(operands, node.operands)
-    )
-    return b.remake(node, widened)
-
-
-def _follow(
-    b: Builder, node: Node, operands: tuple[Value, ...], low: str | None
-) -> tuple[Value, ...]:
-    """Operands that were equal in dtype are made equal again, at the widest."""
-    changed = [i for i, (v, old) in enumerate(zip(operands, node.operands)) if v.dtype != old.dtype]
-    if not changed:
-        return b.remake(node, operands)
-    floats = [v.dtype for v, old in zip(operands, node.operands) if old.dtype == "f32"]
-    widest = "f32" if "f32" in floats else floats[0]
-    same = tuple(
-        _as(b, v, widest) if old.dtype == "f32" else v for v, old in zip(operands, node.operands)
-    )
-    return b.remake(node, same)
-
-
-def _exact(
-    b: Builder, node: Node, operands: tuple[Value, ...], low: str | None
-) -> tuple[Value, ...]:
+def _full(b: Builder, node: Node, operands: tuple[Value, ...], policy: Policy) -> tuple[Value, ...]:
     return b.remake(node, _restored(b, node, operands))
 
 
-Action = Callable[[Builder, Node, tuple[Value, ...], "str | None"], tuple[Value, ...]]
+def _follow(
+    b: Builder, node: Node, operands: tuple[Value, ...], policy: Policy
+) -> tuple[Value, ...]:
+    """Operands that were f32 are made equal again: at f32 if one is, or in an island. Beside
+    numbers narrow ones are computed in f32, and the result is rounded to what they were."""
+    pairs = list(zip(operands, node.operands))
+    floats = {v.dtype for v, old in pairs if old.dtype == "f32" and not _is_number(v)}
+    widest = floats.pop() if len(floats) == 1 else "f32"
+    if widest == "f32" or policy.island:
+        return b.remake(node, _restored(b, node, operands))
+    if not any(_is_number(v) for v, old in pairs if old.dtype == "f32"):
+        return b.remake(node, operands)
+    made = b.remake(node, _restored(b, node, operands))
+    return tuple(_as(b, v, widest) if v.dtype == "f32" else v for v in made)
+
+
+def _is_number(value: Value) -> bool:
+    return value.node.operation == "constant" and value.dtype == "f32"
+
+
+Action = Callable[[Builder, Node, tuple[Value, ...], Policy], tuple[Value, ...]]
 ACTIONS: dict[Precision, Action] = {
     Precision.LOW: _low,
     Precision.FULL: _full,
     Precision.FOLLOW: _follow,
-    Precision.EXACT: _exact,
+    Precision.EXACT: _full,
 }
+
+
+def _action(operation: Operation) -> Action:
+    """A move changes no value: it keeps what its operand is stored in."""
+    moves = operation.precision is Precision.EXACT and operation.fusion is Fusion.MOVE
+    return _follow if moves else ACTIONS[operation.precision]

@@ -51,6 +51,11 @@ class StageFacts(NamedTuple):
     counters: Mapping[str, int]  # added a step
     flops: int
 
+    @property
+    def scaled(self) -> bool:
+        """Whether its steps read a loss scale."""
+        return "(ctx :loss-scale)" in self.step.scalars
+
 
 class PassFacts(NamedTuple):
     """An evaluation pass: `whole` for batches of B rows, `rest` for the last short one, if any."""

@@ -22,7 +22,7 @@ from .evaluation import run_pass
 from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job, StageFacts
-from .progress import Progress, evaluate
+from .progress import FIRST_SCALE, Progress, evaluate
 from .reporting import Reporter
 from .resume import restore
 from .signals import Signals
@@ -68,14 +68,17 @@ class Loop:
         self.explain = explain or (lambda found: None)
         self.run = job.experiment.run
         self.report = Reporter(job, folder)
-        self.progress = Progress(job.steps)  # of steps whose outcome is known
+        self._scaled = any(stage.scaled for stage in job.stages.values())
+        scale = FIRST_SCALE if self._scaled else 1.0
+        self.progress = Progress(job.steps, scale=scale)  # of steps whose outcome is known
         self.ahead = Progress(job.steps)  # of steps launched
         self.saver = saving.Saver(job, session, folder)
         self.test_reads = 0
         self._deadline = folder.clock.monotonic() + deadline if deadline else None
         self._guard, self._allowed = _guard(self.run.finite_guard)
-        # `(ctx :updates)` of the next step depends on this one's verdict where steps may be skipped
-        self._depth = 1 if self._guard == "skip" else max(1, in_flight)
+        # `(ctx :updates)` and the loss scale of the next step depend on this one's verdict
+        waits = self._guard == "skip" or self._scaled
+        self._depth = 1 if waits else max(1, in_flight)
         self._flying: deque[Flying] = deque()
         self._inbox = Inbox(folder.path / "control", folder.clock.monotonic)
         self._data: Prefetcher | None = None
@@ -203,13 +206,19 @@ class Loop:
         outcome = flying.pending.outcome()
         if outcome.error is not None:
             self._halt(flying.fault._replace(kind="index", outcome=outcome))
-        if not outcome.committed:
+        overflow = not outcome.committed and self._overflows(flying, outcome)
+        if not outcome.committed and not overflow:
             self._dropped(flying, outcome)
         skipped, updates = self.progress.skipped, self.progress.updates
         self.progress = flying.after
-        if not outcome.committed:
+        if overflow:
+            self._rescaled(flying)
+        elif not outcome.committed:
             self.progress.skipped, self.progress.updates = skipped, updates
             self.ahead.skip()
+        elif self.job.stages[flying.stage].scaled:
+            self.progress.rescale(fits=True)
+            self.ahead.rescale(fits=True)
         self.report.throughput.step(flying.waited)
         step = self.progress.step
         if cadence.due(step, self.run.log_every, (), False) or step == self.job.steps:
@@ -220,11 +229,24 @@ class Loop:
         while self._flying:
             self._settle(self._flying.popleft())
 
+    def _overflows(self, flying: Flying, outcome: Outcome) -> bool:
+        """Whether the gradient left the range of f16 for its scale, not for its loss (45.2)."""
+        scaled = self.job.stages[flying.stage].scaled and self.progress.scale > 1.0
+        return scaled and (self._guard == "off" or fault.watched(outcome)[0] == "gradient-norm")
+
+    def _rescaled(self, flying: Flying) -> None:
+        """Half the scale from the next step on; told, and no event of the guard."""
+        self.progress.overflow()
+        self.ahead.overflow()
+        step, scale = self.progress.step, self.progress.scale
+        told = f"step {step}: gradients overflow f16; the loss scale is now {scale:g}"
+        self.folder.events.warn(diagnostic("W-LOSS-SCALE", told, step=step, scale=scale), step)
+
     def _dropped(self, flying: Flying, outcome: Outcome) -> None:
         """The verdict was false: the end under :halt, counted under (:skip n)."""
         found = flying.fault._replace(outcome=outcome)
         skipped = self.progress.skipped + 1
-        if self._guard == "halt" or skipped > self._allowed:
+        if self._guard == "halt" or (self._guard == "skip" and skipped > self._allowed):
             self._halt(found)
         self.progress.skipped = skipped
         name, value = fault.watched(outcome)

@@ -11,11 +11,20 @@ from ..ir import scalars
 from ..records import Record
 from .job import StageFacts
 
+FIRST_SCALE = 2.0**16
+"""The loss scale of a run's first step in f16."""
+STEADY = 2000
+"""Committed steps after which the loss scale is doubled (45.2)."""
+
 
 class Progress(Record):
-    """`step`: steps done, skipped ones too. `batches`: drawn from each LOADER:STAGE so far."""
+    """`step`: steps done, skipped ones too. `batches`: drawn from each LOADER:STAGE so far.
+    `scale`: the loss scale; `steady`: steps committed since it changed."""
 
-    __slots__ = ("batches", "counters", "examples", "skipped", "step", "steps", "updates")
+    __slots__ = (
+        *("batches", "counters", "examples", "scale", "skipped", "steady", "step", "steps"),
+        "updates",
+    )
 
     def __init__(
         self,
@@ -26,6 +35,8 @@ class Progress(Record):
         examples: int = 0,
         batches: dict[str, int] | None = None,
         counters: dict[str, int] | None = None,
+        scale: float = 1.0,
+        steady: int = 0,
     ) -> None:
         self.steps = steps
         self.step = step
@@ -34,6 +45,8 @@ class Progress(Record):
         self.examples = examples
         self.batches = {} if batches is None else batches
         self.counters = {} if counters is None else counters
+        self.scale = scale
+        self.steady = steady
 
     def advance(self, key: str, stage: StageFacts) -> None:
         """One more step of a stage, committed."""
@@ -49,6 +62,20 @@ class Progress(Record):
         self.updates -= 1
         self.skipped += 1
 
+    def rescale(self, fits: bool) -> None:
+        """After a step with a loss scale: halved where gradients left the range of f16, doubled
+        when they have stayed in it for long."""
+        self.steady = self.steady + 1 if fits else 0
+        if not fits:
+            self.scale = max(1.0, self.scale / 2)
+        elif self.steady == STEADY:
+            self.scale, self.steady = self.scale * 2, 0
+
+    def overflow(self) -> None:
+        """The last step did not commit, for its scale was too great."""
+        self.updates -= 1
+        self.rescale(fits=False)
+
     def copy(self) -> Progress:
         return Progress(
             self.steps,
@@ -58,6 +85,8 @@ class Progress(Record):
             self.examples,
             dict(self.batches),
             dict(self.counters),
+            self.scale,
+            self.steady,
         )
 
     def context(self, key: str, stage: StageFacts, loader: Loader) -> dict[str, float]:
@@ -74,6 +103,7 @@ class Progress(Record):
             "epoch": epoch,
             "epoch-progress": inside,
             "examples": self.examples,
+            "loss-scale": self.scale,
             **dict.fromkeys(stage.counters, 0),
             **self.counters,
         }
@@ -84,6 +114,8 @@ class Progress(Record):
         self.skipped = int(document["guard"]["skipped"])
         self.updates = int(document.get("updates", self.step - self.skipped))
         self.counters = {name: int(value) for name, value in document["counters"].items()}
+        self.scale = float(document["loss_scale"])
+        self.steady = int(document.get("loss_scale_steps", 0))
         positions = {key: int(entry["position"]) for key, entry in document["loaders"].items()}
         self.examples = sum(positions.values())
         self.batches = {key: at // rows[key] for key, at in positions.items() if key in rows}

@@ -155,7 +155,8 @@ def document(
             key: _position(job, key, number, loaders) for key, number in progress.batches.items()
         },
         "rng": {"seed": seed, "step": progress.step},
-        "loss_scale": 1.0,
+        "loss_scale": progress.scale,
+        "loss_scale_steps": progress.steady,
         "guard": {"skipped": progress.skipped, "allowed": allowed},
         "targets": ledger.targets,
         "best": ledger.best,

@@ -12,6 +12,7 @@ from ..autodiff import GradientBuilder, differentiate
 from ..ir import Builder, Graph, Operations, Value
 from ..staging.traced import Optimization, Traced
 from .blocks import inline, unroll
+from .scaling import seed, unscaled
 from .updates import Updates, average, clip_value, combine_states, groups_due, scalar
 from .verdict import clip_scale, finite, gradient_norm
 
@@ -26,18 +27,21 @@ def build_step(
     *,
     microbatches: int = 1,
     guard: bool = True,
+    scaled: bool = False,
     unreached: Unreached | None = None,
 ) -> Graph:
-    """The graph of one training step. Microbatches are unrolled: each block is a copy."""
+    """The graph of one training step. Microbatches are unrolled: each block is a copy. `scaled`:
+    the loss is scaled for the backward pass, and a step whose gradients overflow is dropped."""
     due = groups_due(optimization)
     blocks, b = _blocks(traced, operations, microbatches)
     losses = _losses(b, traced, blocks)
-    gradients = _gradients(b, traced, optimization, operations, losses, list(due))
+    gradients = _gradients(b, optimization, operations, losses, list(due), scaled)
     missing = [path for path in due if path not in gradients]
     if missing and unreached is not None:
         unreached(missing)
     results: dict[str, Value] = {}
     _metrics(b, blocks, results)
+    guard = guard or scaled
     _commit(b, traced, optimization, blocks, losses, gradients, guard, results)
     b.graph.results = results
     return b.graph
@@ -73,11 +77,11 @@ def _losses(b: Builder, traced: Traced, blocks: list[Mapping[str, Value]]) -> di
 
 def _gradients(
     b: GradientBuilder,
-    traced: Traced,
     optimization: Optimization,
     operations: Operations,
     losses: Mapping[str, Value],
     paths: list[str],
+    scaled: bool,
 ) -> dict[str, Value]:
     """The gradient of its group's loss for every parameter that it reaches."""
     inputs = {n.get("name"): Value(n) for n in b.graph.inputs() if n.get("kind") == "parameter"}
@@ -88,10 +92,12 @@ def _gradients(
             for path in paths
             if path in inputs and _loss_of(optimization, path) in (None, name)
         }
-        for path, g in differentiate(b.graph, operations, loss, wanted, builder=b).items():
+        start = seed(b, loss) if scaled else 1.0
+        for path, g in differentiate(b.graph, operations, loss, wanted, start, b).items():
             if g is not None:
                 found[path] = g
-    return {path: found[path] for path in paths if path in found}
+    gradients = {path: found[path] for path in paths if path in found}
+    return unscaled(b, gradients) if scaled else gradients
 
 
 def _loss_of(optimization: Optimization, path: str) -> str | None:

@@ -10,7 +10,7 @@ from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.passes.dead import drop_dead
 from sexpgpu_core.passes.expand import expansion
-from sexpgpu_core.passes.optimize import optimize
+from sexpgpu_core.passes.optimize import apply_precision, optimize
 from sexpgpu_core.passes.precision import precision_change
 from sexpgpu_core.passes.rebuild import rebuild
 
@@ -182,3 +182,81 @@ def test_what_the_file_made_16_bits_wide_stays_as_it_made_it() -> None:
     products = [n.types[0].dtype for n in graph.nodes if n.operation == "matmul"]
     assert sorted(products) == ["bf16", "f16"]
     assert graph.results["r"].dtype == "f16"
+
+
+def narrowed(make, policy: str = "bf16") -> Graph:
+    b, x, y = small()
+    b.graph.results = {"r": make(b, x, y)}
+    return rebuild(b.graph, OPERATIONS, precision_change(OPERATIONS, policy))
+
+
+def product_of(b: Builder, x: Value, y: Value) -> Value:
+    return b("matmul", x, y, **TY)
+
+
+def test_a_number_of_the_file_widens_nothing() -> None:
+    graph = narrowed(lambda b, x, y: b("multiply", product_of(b, x, y), b.constant(0.1, "f32")))
+    assert graph.results["r"].dtype == "bf16"
+    multiply = next(n for n in graph.nodes if n.operation == "multiply")
+    assert multiply.types[0].dtype == "f32"  # computed in f32, with the number as it is
+    graph = narrowed(lambda b, x, y: b("less", product_of(b, x, y), b.constant(0.1, "f32")))
+    assert graph.results["r"].dtype == "bool"
+
+
+def test_moves_keep_what_their_operand_is_stored_in() -> None:
+    def make(b: Builder, x: Value, y: Value) -> Value:
+        return product_of(b, b("permute", product_of(b, x, y), axes=(1, 0)), product_of(b, x, y))
+
+    graph = narrowed(make)
+    permuted = next(n for n in graph.nodes if n.operation == "permute")
+    assert permuted.types[0].dtype == "bf16"
+    assert "f32" not in {n.types[0].dtype for n in graph.nodes if n.operation == "cast"}
+
+
+def test_an_island_is_f32_even_between_narrow_values() -> None:
+    def make(b: Builder, x: Value, y: Value) -> Value:
+        narrow = product_of(b, x, y)
+        b.policy = "f32"
+        return b("add", narrow, narrow)
+
+    graph = narrowed(make)
+    assert graph.results["r"].dtype == "f32"
+
+
+@pytest.mark.parametrize(
+    ("run", "policy", "dtype"),
+    [
+        ("bf16", "matmul=f32", "f32"),
+        ("f32", "matmul=bf16", "bf16"),
+        ("bf16", "matmul=f16", "f16"),
+        ("bf16", "tf32=nil", "bf16"),
+        ("bf16", "", "bf16"),
+    ],
+)
+def test_the_innermost_policy_says_how_products_are_made(run: str, policy: str, dtype: str) -> None:
+    def make(b: Builder, x: Value, y: Value) -> Value:
+        b.policy = policy
+        return product_of(b, x, y)
+
+    graph = apply_precision(narrowed_by(make), OPERATIONS, run)
+    assert {n.types[0].dtype for n in graph.nodes if n.operation == "matmul"} == {dtype}
+    assert graph.results["r"].dtype == "f32"
+
+
+def narrowed_by(make) -> Graph:
+    b, x, y = small()
+    b.graph.results = {"r": make(b, x, y)}
+    return b.graph
+
+
+@pytest.mark.parametrize(
+    ("operation", "attributes"),
+    [("gelu", {}), ("silu", {}), ("softplus", {}), ("softmax", {"axis": 1}), ("mish", {})],
+)
+def test_a_composite_of_16_bits_is_rounded_once(operation: str, attributes: dict) -> None:
+    b, x, _ = small()
+    half = b("cast", x, dtype="bf16")
+    b.graph.results = {"r": b(operation, half, **attributes)}
+    b.graph.results["w"] = b(operation, b("cast", half, dtype="f32"), **attributes)
+    found = run(optimize(b.graph, OPERATIONS, nothing)[0], inputs(), OPERATIONS)
+    np.testing.assert_array_equal(found["r"], found["w"].astype(found["r"].dtype))

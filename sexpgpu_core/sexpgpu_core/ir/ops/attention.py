@@ -10,7 +10,7 @@ from ..operation import Attributes, Cost, Fusion, Precision
 from ..types import Type, broadcast
 from .activation import times
 from .contraction import product
-from .op import Cotangents, Op, Types
+from .op import NARROW, Cotangents, Op, Types
 from .shape import cut
 from .shapes import argument, check_count, same_dtype, want_bool, want_float, want_integer
 
@@ -99,9 +99,15 @@ def _paired(b: Builder, x: Value, y: Value, transpose_y: bool) -> Value:
     return b("reshape", found, shape=(batch, heads, n, found.shape[-1]))
 
 
+def _wide(b: Builder, x: Value) -> Value:
+    return b("cast", x, dtype="f32") if x.dtype in NARROW else x
+
+
 def _expand_attention(b: Builder, node: Node) -> tuple[Value, ...]:
-    q, k, v = (_by_head(b, x) for x in node.operands[:3])
-    extra = dict(zip(node.get("extras") or (), node.operands[3:]))
+    """In 16 bits: scores and shares are f32, shares are rounded for the second product, and so is
+    the result, as a fused kernel does it (Dao and others, 2022)."""
+    q, k, v = (_by_head(b, _wide(b, x)) for x in node.operands[:3])
+    extra = {n: _wide(b, x) for n, x in zip(node.get("extras") or (), node.operands[3:])}
     scale = float(node.get("scale") or 1.0 / math.sqrt(max(q.shape[-1], 1)))
     scores = _paired(b, q, k, True)
     cap = node.get("soft-cap")
@@ -111,7 +117,11 @@ def _expand_attention(b: Builder, node: Node) -> tuple[Value, ...]:
     if "bias" in extra:
         scores, scale = b("add", times(b, scores, scale), extra["bias"]), 1.0
     share = _shares(b, node, scores, scale, extra)
-    return (_by_head(b, _paired(b, share, v, False)),)
+    dtype = node.types[0].dtype
+    if dtype in NARROW:
+        share = _wide(b, b("cast", share, dtype=dtype))
+    found = _by_head(b, _paired(b, share, v, False))
+    return (found if found.dtype == dtype else b("cast", found, dtype=dtype),)
 
 
 def _shares(b: Builder, node: Node, scores: Value, scale: float, extra: dict[str, Value]) -> Value:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..builder import Builder
 
 Types = tuple[Type, ...]
+NARROW = ("bf16", "f16")
 Infer = Callable[["Op", Types, Attributes], Types]
 Cotangents = tuple[Value | None, ...]
 Gradient = Callable[["Builder", Node, Any], Cotangents]
@@ -147,8 +148,21 @@ class Op:
         return Dependence(self._depends(operands, results, attributes))
 
     def expand(self, b: Builder, node: Node) -> tuple[Value, ...] | None:
-        """The same results in primitives, or None for a primitive."""
-        return None if self._expand is None else self._expand(b, node)
+        """The same results in primitives, or None for a primitive. Parts of a composite are f32
+        where it is 16 bits wide: it is rounded once, at its end (30, "Precision")."""
+        if self._expand is None:
+            return None
+        parts_are_rounded = self.fusion is Fusion.LIBRARY or self.precision is Precision.EXACT
+        if parts_are_rounded or not any(v.dtype in NARROW for v in node.operands):
+            return self._expand(b, node)
+        given = [b("cast", v, dtype="f32") if v.dtype in NARROW else v for v in node.operands]
+        operands, attributes = tuple(given), dict(node.attributes)
+        types = self.infer(tuple(v.type for v in operands), attributes)
+        wide = Node(self.name, operands, node.attributes, types, node.policy, node.copy, -1)
+        return tuple(
+            v if v.dtype == t.dtype else b("cast", v, dtype=t.dtype)
+            for v, t in zip(self._expand(b, wide), node.types)
+        )
 
     def __repr__(self) -> str:
         return f"<operation {self.name}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...diagnostics import nearest, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
+from ...ir.policy import CHOICES
 from ..context import lisp_value
 from ..faults import describe
 from ..host import host, tracer
@@ -132,9 +133,6 @@ def with_mode(form: Cons, environment: Value) -> Value:
     return _with("mode", ":" + name, form.cdr.cdr)
 
 
-NUMERICS = ("matmul", "accumulate", "tf32")
-
-
 @native_macro("with-numerics")
 def with_numerics(form: Cons, environment: Value) -> Value:
     """(with-numerics (:matmul :f32 :accumulate :f32 :tf32 nil) form...): a policy for the scope."""
@@ -142,11 +140,18 @@ def with_numerics(form: Cons, environment: Value) -> Value:
     if form.cdr.__class__ is not Cons:
         raise d.refuse("options in a list, then forms")
     words = []
-    for key, tail in sorted(keyword_pairs(d, form.cdr.car, NUMERICS).items()):
-        value = tail.car
-        if value.__class__ is not Symbol:
-            raise d.refuse(f":{key} is a dtype or nil", tail)
-        words.append(f"{key}={value.name.lower()}")
+    for key, tail in sorted(keyword_pairs(d, form.cdr.car, tuple(CHOICES)).items()):
+        name = tail.car.name.lower() if tail.car.__class__ is Symbol else describe(tail.car)
+        if name not in CHOICES[key]:
+            near = nearest(name, CHOICES[key])
+            raise problem(
+                "E-OPTION-VALUE",
+                f"with-numerics: :{key} is one of {' '.join(CHOICES[key])}, not {name}",
+                hint=f"did you mean {near}?" if near else None,
+                option=":" + key,
+                value=name,
+            )
+        words.append(f"{key}={name}")
     return _with("policy", " ".join(words), form.cdr.cdr)
 
 

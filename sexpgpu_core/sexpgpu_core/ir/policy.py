@@ -1,0 +1,34 @@
+"""A node's precision policy as text: "" the run's, "f32" an island, or "matmul=bf16 tf32=nil"."""
+
+from __future__ import annotations
+
+from ..records import NamedTuple
+
+LOW = {"f32": None, "bf16": "bf16", "f16": "f16"}
+"""The 16-bit dtype of a precision's products, or None where they are f32."""
+CHOICES = {
+    "matmul": tuple(LOW),
+    "accumulate": ("f32",),
+    "tf32": ("nil", "t"),
+}
+"""What `with-numerics` may say. A device without TF32 has nothing to allow or forbid."""
+
+
+class Policy(NamedTuple):
+    """`low`: the dtype that products are narrowed to; `island`: all is f32."""
+
+    low: str | None
+    island: bool
+
+
+def policy_of(text: str, run: str) -> Policy:
+    """What a policy's text means in a run of a precision."""
+    if text == "f32":
+        return Policy(None, True)
+    words = dict(word.split("=") for word in text.split() if "=" in word)
+    return Policy(LOW[words.get("matmul", run)], False)
+
+
+def narrows(text: str, run: str) -> bool:
+    """Whether any operation is narrowed by it."""
+    return policy_of(text or run, run).low is not None
