@@ -23,6 +23,8 @@ from sexpgpu_cpu.reference import ReferenceDevice
 
 Arrays = dict[str, Any]
 STEP = 5
+"""The value of every scalar."""
+KINDS = ("batch", "scalar")
 
 
 def inputs_of(graph: Graph, seed: int) -> Arrays:
@@ -58,12 +60,12 @@ def launched(device: Any, graph: Graph, inputs: Arrays, precision: str, threads:
     unit = make_unit("graph", graph, persistent, Target(device, OPERATIONS, precision, Phases()))
     session = device.open([unit], persistent, threads=threads)
     try:
-        batch = {
-            n.get("name"): inputs[n.get("name")]
-            for n in unit.graph.inputs()
-            if n.get("kind") == "batch"
+        names = {
+            k: [n.get("name") for n in unit.graph.inputs() if n.get("kind") == k] for k in KINDS
         }
-        outcome = session.program("graph").launch(batch, {"step": STEP}).outcome()
+        batch = {name: inputs[name] for name in names["batch"]}
+        scalars = dict.fromkeys(names["scalar"], STEP)
+        outcome = session.program("graph").launch(batch, scalars).outcome()
     finally:
         session.close()
     assert outcome.error is None

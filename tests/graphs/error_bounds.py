@@ -325,8 +325,9 @@ def _extremum(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
 def _places(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
     """The index of an extremum: known where no other can be as great."""
     (x,) = operands
-    (found,) = apply(node, [x.center], keep=True)
     axis, sign = node.get("axis"), -1 if node.operation == "argmin" else 1
+    (found,) = apply(node, [x.center])
+    found = found.reshape([1 if a == axis else n for a, n in enumerate(x.center.shape)])
     wide = x.center.astype("f8") * sign
     best = np.take_along_axis(wide, found.astype("i8"), axis)
     slack = np.take_along_axis(x.radius, found.astype("i8"), axis) + x.radius
@@ -428,8 +429,7 @@ def _random(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
     if node.operation in ("random-bits", "random-bernoulli"):
         return (exact(found),)
     narrow = UNIT.get(node.types[0].dtype, 0.0) if node.types[0].dtype in ("f16", "bf16") else 0.0
-    own = 64 * UNIT["f32"] if node.operation == "random-normal" else 0.0
-    return (Ball(found, narrow * np.abs(found) + own),)
+    return (Ball(found, narrow * np.abs(found)),)
 
 
 RULES: dict[str, Callable[[Node, list[Ball]], tuple[Ball, ...]]] = {

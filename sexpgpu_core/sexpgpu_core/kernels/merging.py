@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir import Node, Value
 from .frames import Cluster, Frame, Pieces, base, operand_frame, same
+from .prepare import INDEXED
 from .units import Units
 
 LIMIT = 250
@@ -92,8 +93,14 @@ class Merging(Units):
 
 
 def _waits(reader: Cluster, maker: Cluster) -> bool:
-    """Whether one cluster reads what the other has only after its last row: a fold's result."""
+    """Whether one cluster reads what the other has only after its last row: the result of a fold,
+    or a table that an index reads at any place."""
     folds = {node for node, (_, over_rows) in maker.reduced.items() if over_rows}
-    if not folds:
-        return False
-    return any(base(v).node.id in folds for node in reader.nodes for v in node.operands)
+    for node in reader.nodes:
+        if folds and any(base(v).node.id in folds for v in node.operands):
+            return True
+        if node.operation in INDEXED:
+            source = base(node.operands[0])
+            if source in maker.made or source.node.id in maker.reduced:
+                return True
+    return False

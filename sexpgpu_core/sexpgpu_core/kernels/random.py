@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from ..ir import Node
+from ..ir.box_muller import normal
 from ..ir.philox import site_key
 from ..ir.rounding import rounded
 from .frames import Frame
@@ -77,22 +77,27 @@ def _fraction(b: Build, bits: int) -> int:
     return b.add("multiply", (b.add("cast", (high,), "f32"), scale), "f32")
 
 
+class _Expressions:
+    """The arithmetic of a kernel; its numbers are part of its structure."""
+
+    def __init__(self, b: Build) -> None:
+        self.b = b
+
+    def number(self, value: float, dtype: str) -> int:
+        return self.b.add("literal", (), dtype, literal=value)
+
+    def apply(self, op: str, operands: tuple[int, ...], dtype: str) -> int:
+        return self.b.add(op, operands, dtype)
+
+
 def _normal(b: Build, column: int, rest: tuple[int, ...]) -> int:
     """Box-Muller on the pair of words a place belongs to."""
     one = b.number(1, "u32")
     odd = b.add("bit-and", (column, one), "u32")
     first = _words(b, b.add("subtract", (column, odd), "u32"), rest)
     second = _words(b, b.add("bit-or", (column, one), "u32"), rest)
-    high = b.add("shift-right", (first, b.number(8, "u32")), "u32")
-    above = b.add("cast", (b.add("add", (high, one), "u32"),), "f32")
-    inside = b.add("multiply", (above, b.number(2.0**-24, "f32")), "f32")
-    square = b.add("multiply", (b.number(-2.0, "f32"), b.add("log", (inside,), "f32")), "f32")
-    radius = b.add("sqrt", (square,), "f32")
-    turn = b.number(rounded(2 * math.pi, "f32"), "f32")
-    angle = b.add("multiply", (_fraction(b, second), turn), "f32")
     is_odd = b.add("not-equal", (odd, b.number(0, "u32")), "bool")
-    sides = (is_odd, b.add("sin", (angle,), "f32"), b.add("cos", (angle,), "f32"))
-    return b.add("multiply", (radius, b.add("where", sides, "f32")), "f32")
+    return normal(_Expressions(b), first, second, is_odd)
 
 
 def _cast(b: Build, e: int, dtype: str) -> int:

@@ -314,3 +314,24 @@ def test_a_label_outside_sets_the_error_word_of_the_fused_loss() -> None:
         if e.op == "guard"
     ]
     assert len(guards) == 1
+
+
+@pytest.mark.parametrize("indexed", ["gather", "take-along"])
+def test_a_table_that_is_indexed_is_made_before_and_not_beside(indexed: str) -> None:
+    """Both users of the table are of its space: what reads its own place could be fused with it."""
+    b = Builder(OPERATIONS)
+    x = b.input("x", "batch", "f32", (7,))
+    table = b("tanh", b("add", x, b.constant(0.5, "f32")))
+    place = b("iota", dtype="i32", shape=(7,), axis=0)
+    index = b("mod", b("multiply", place, b.constant(2, "i32")), b.constant(7, "i32"))
+    taken = b("sigmoid", b(indexed, table, index, axis=0))
+    b.graph.results["r"] = b("multiply", table, b("add", taken, b.constant(0.25, "f32")))
+    made = check(b.graph)
+    writers = [
+        n for n, c in enumerate(kernels(made)) for s in c.writes() if s not in made_results(made)
+    ]
+    assert writers == [0]
+
+
+def made_results(made: Schedule) -> set[int]:
+    return {view.storage for view in made.results.values()}

@@ -62,8 +62,9 @@ ROWS = [
         "random-normal",
         _float,
         "Standard normal, Box-Muller in f32 on words (0 1) and (2 3) of a counter: "
-        "r = sqrt(-2 log(((a >> 8) + 1) 2^-24)), t = (b >> 8) 2^-24 * f32(2 pi); the even word's "
-        "place gets r cos t, the odd one's r sin t. Cast to attribute dtype.",
+        "r = sqrt(-2 log(((a >> 8) + 1) 2^-24)), t = (b >> 8) 2^-24 turns; the even word's place "
+        "gets r cos t, the odd one's r sin t, by the steps of ir.box_muller, so that every device "
+        "draws the same bits. Cast to attribute dtype.",
     ),
     _row(
         "random-bernoulli",

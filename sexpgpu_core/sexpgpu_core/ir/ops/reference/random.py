@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ...box_muller import normal
 from ...operation import Attributes
 from ...philox import MULTIPLIERS, ROUNDS, WEYL, site_key
-from ...types import Type
+from ...types import Type, numpy_dtype
 from . import Reference
+from .elementwise import TABLE as ELEMENTWISE
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -75,14 +77,25 @@ def _fraction(bits: Any) -> Any:
     return (bits >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
+class _Arrays:
+    """The arithmetic of NumPy, an IEEE operation a step."""
+
+    def number(self, value: float, dtype: str) -> Any:
+        return numpy_dtype(dtype).type(value)
+
+    def apply(self, op: str, operands: tuple[Any, ...], dtype: str) -> Any:
+        if op == "shift-right":
+            return operands[0] >> operands[1]
+        return ELEMENTWISE[op](list(operands), {}, (Type(dtype),))
+
+
 def _normal(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
     words = _words(x, a, t[0].shape)
-    pairs: list[Any] = []
-    for radius_bits, angle_bits in (words[:2], words[2:]):
-        inner = ((radius_bits >> np.uint32(8)) + np.uint32(1)).astype(np.float32)
-        radius = np.sqrt(np.float32(-2) * np.log(inner * np.float32(2.0**-24)))
-        angle = _fraction(angle_bits) * np.float32(2 * np.pi)
-        pairs += [radius * np.cos(angle), radius * np.sin(angle)]
+    pairs = [
+        normal(_Arrays(), first, second, np.array(odd))
+        for first, second in (words[:2], words[2:])
+        for odd in (False, True)
+    ]
     return _placed(pairs, a, t[0].shape)
 
 
