@@ -11,6 +11,7 @@ import math
 from typing import Any, Protocol
 
 from .rounding import rounded
+from .types import Attribute
 
 Number = Any
 """What the arithmetic computes with: an array, or an expression of a kernel."""
@@ -19,7 +20,7 @@ Number = Any
 class Arithmetic(Protocol):
     """Operations by the names that elementwise operations of the graph have, and "shift-right"."""
 
-    def number(self, value: float, dtype: str) -> Number: ...
+    def number(self, value: Attribute, dtype: str) -> Number: ...
 
     def apply(self, op: str, operands: tuple[Number, ...], dtype: str) -> Number: ...
 

@@ -8,6 +8,7 @@ from ..ir import Node
 from ..ir.box_muller import normal
 from ..ir.philox import site_key
 from ..ir.rounding import rounded
+from ..ir.types import Attribute
 from .frames import Frame
 from .views import dense_strides
 
@@ -83,7 +84,7 @@ class _Expressions:
     def __init__(self, b: Build) -> None:
         self.b = b
 
-    def number(self, value: float, dtype: str) -> int:
+    def number(self, value: Attribute, dtype: str) -> int:
         return self.b.add("literal", (), dtype, literal=value)
 
     def apply(self, op: str, operands: tuple[int, ...], dtype: str) -> int:
@@ -97,7 +98,8 @@ def _normal(b: Build, column: int, rest: tuple[int, ...]) -> int:
     first = _words(b, b.add("subtract", (column, odd), "u32"), rest)
     second = _words(b, b.add("bit-or", (column, one), "u32"), rest)
     is_odd = b.add("not-equal", (odd, b.number(0, "u32")), "bool")
-    return normal(_Expressions(b), first, second, is_odd)
+    found: int = normal(_Expressions(b), first, second, is_odd)
+    return found
 
 
 def _cast(b: Build, e: int, dtype: str) -> int:

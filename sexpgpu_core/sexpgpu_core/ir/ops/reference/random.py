@@ -9,7 +9,7 @@ import numpy as np
 from ...box_muller import normal
 from ...operation import Attributes
 from ...philox import MULTIPLIERS, ROUNDS, WEYL, site_key
-from ...types import Type, numpy_dtype
+from ...types import Attribute, Type, numpy_dtype
 from . import Reference
 from .elementwise import TABLE as ELEMENTWISE
 
@@ -80,7 +80,7 @@ def _fraction(bits: Any) -> Any:
 class _Arrays:
     """The arithmetic of NumPy, an IEEE operation a step."""
 
-    def number(self, value: float, dtype: str) -> Any:
+    def number(self, value: Attribute, dtype: str) -> Any:
         return numpy_dtype(dtype).type(value)
 
     def apply(self, op: str, operands: tuple[Any, ...], dtype: str) -> Any:
