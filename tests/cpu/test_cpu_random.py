@@ -80,7 +80,7 @@ def drawn(form: str) -> Graph:
     """The graph of one form of an objective: its tensor is the result."""
     text = f'(progn (metric "it" (sum (cast {form} :f32))) (mean image))'
     graph = traced(whole(objective=f"(defun objective (&key image label) {text})")).graph
-    value = graph.results["metric:it:value"]
+    value = next(v for name, v in graph.results.items() if name.startswith("metric:it:"))
     while value.node.operation != "reduce-sum":
         value = value.node.operands[0]
     graph.results = {"r": Value(value.node.operands[0].node, value.node.operands[0].result)}
