@@ -160,11 +160,26 @@ def _avg_gradient(at: At, g: Tensor) -> Tensor:
     return _pulled(lambda x: _avg_pool(at, x), g.new_zeros(at["input-shape"]), g)
 
 
+def _extremum(at: At, x: Tensor, index: Tensor, y: Tensor, most: bool) -> Tensor:
+    """x with the greatest (least) of itself and of what is sent to each place."""
+    axis, found = at["axis"], x
+    rows = y.flatten(axis, axis + index.ndim - 1) if index.ndim else y.unsqueeze(axis)
+    for place, i in enumerate(index.reshape(-1).tolist()):
+        if 0 <= i < x.shape[axis]:
+            at_i = (slice(None),) * axis + (i,)
+            pair = found[at_i], rows.select(axis, place)
+            better = pair[1] > pair[0] if most else pair[1] < pair[0]
+            found = _put(found, at_i, torch.where(better, pair[1], pair[0]), False)
+    return found
+
+
 WINDOWS: dict[str, Callable[..., Tensor]] = {
     "gather": _gather,
     "take-along": _take_along,
     "scatter-add": lambda at, x, i, y: _scatter(at, x, i, y, True),
     "scatter-set": lambda at, x, i, y: _scatter(at, x, i, y, False),
+    "scatter-max": lambda at, x, i, y: _extremum(at, x, i, y, True),
+    "scatter-min": lambda at, x, i, y: _extremum(at, x, i, y, False),
     "put-along": lambda at, x, i, y: _along(at, x, i, y, False),
     "add-along": lambda at, x, i, y: _along(at, x, i, y, True),
     "segment-sum": _segment_sum,
