@@ -115,7 +115,7 @@ def within(b: Builder, work: Callable[..., Any], *operands: Value) -> Value:
     """What `work` makes of values of a graph that is being built."""
 
     def traced(t: Tracer) -> Value:
-        t.builder = b
+        t.builder = t.root.builder = b
         found: Value = t.node(work(*(t.tensor(v) for v in operands)))
         return found
 
