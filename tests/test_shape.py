@@ -138,6 +138,14 @@ def test_test_files_have_names_of_their_own() -> None:
     assert len(names) == len(set(names))
 
 
+def test_decisions_are_numbered_once_and_open_with_their_number() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    numbers = [page.name[:4] for page in pages]
+    assert numbers == [f"{n:04d}" for n in range(1, len(pages) + 1)]
+    for page in pages:
+        assert page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]}: ")
+
+
 def test_print_is_for_the_program_only() -> None:
     for path in MODULES:
         tree = ast.parse(path.read_text(encoding="utf-8"))
