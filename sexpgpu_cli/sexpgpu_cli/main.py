@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from . import answer
@@ -45,14 +48,13 @@ def _answer(argv: list[str]) -> int:
 
     chosen = flag(argv, "--config")
     settings = config.settings(config=chosen, runs=flag(argv, "--runs"))
-    if chosen is not None:  # what runs below reads the same file
-        os.environ["SEXPGPU_CONFIG"] = str(settings.file)
     registry = plugins.installed(settings)
     add_codes(registry.codes())
     session = Invocation("", settings, registry, argv=tuple(argv))
     gc.enable()
     try:
-        given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
+        with _configured(settings.file if chosen is not None else None):
+            given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.Abort:
@@ -64,6 +66,23 @@ def _answer(argv: list[str]) -> int:
     elif given.text:
         answer.write(given.text)
     return given.exit
+
+
+@contextmanager
+def _configured(file: Path | None) -> Iterator[None]:
+    """While a verb works, what it calls reads the file of --config too."""
+    if file is None:
+        yield
+        return
+    before = os.environ.get("SEXPGPU_CONFIG")
+    os.environ["SEXPGPU_CONFIG"] = str(file)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SEXPGPU_CONFIG"]
+        else:
+            os.environ["SEXPGPU_CONFIG"] = before
 
 
 def _failed(argv: list[str], error: Exception) -> int:

@@ -149,7 +149,7 @@ def check(
 ) -> CheckReport:
     """All that can be known without training: every diagnostic, and a summary if it compiles.
 
-    A file with (provide ...) is a module, and is only evaluated.
+    A file with (provide ...) and no defrun is a module, and is only evaluated.
     """
     from .staging.scan import is_library, scan
 

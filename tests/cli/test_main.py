@@ -157,3 +157,16 @@ def test_colour_follows_flag_then_no_color_then_force_color(
 def test_flags_after_two_dashes_are_arguments() -> None:
     assert not main.asks_json(["eval", "x", "--", "--json"])
     assert main.flag(["check", "--config=a.toml"], "--config") == "a.toml"
+
+
+def test_a_configuration_that_is_named_is_that_of_its_call_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SEXPGPU_CONFIG", raising=False)
+    (tmp_path / "small.toml").write_text("[limits]\nsteps = 100\n", encoding="utf-8")
+    (tmp_path / "x.lisp").write_text("(defun f () (loop repeat 1000))\n", encoding="utf-8")
+    call = ["eval", "x.lisp", "(f)"]
+    assert main.run([*call, "--config", "small.toml"]) == 1
+    assert "SEXPGPU_CONFIG" not in os.environ
+    assert main.run(call) == 0

@@ -74,8 +74,9 @@ def scan(source: Source) -> Scan:
 
 
 def is_library(scanned: Scan) -> bool:
-    """Whether a text says that it is a module: (provide name ...)."""
-    return "PROVIDE" in _heads(scanned)
+    """Whether a text is a module: it has a (provide name ...) and no defrun."""
+    heads = _heads(scanned)
+    return "PROVIDE" in heads and "DEFRUN" not in heads
 
 
 def is_run(scanned: Scan) -> bool:
