@@ -72,7 +72,7 @@ class Runner:
     """The evaluator of the cases of one file, with the harness's definitions."""
 
     def __init__(self, harness: str) -> None:
-        self.evaluator = Evaluator(limits=Limits(steps=3_000_000))
+        self.evaluator = Evaluator(limits=Limits(steps=100_000_000))
         self.evaluator.may_redefine = True
         self.evaluator.module = Module("cl-test")
         self.problems: list[str] = []
