@@ -17,7 +17,9 @@ DEFINED = declare.DEFINED
 OPERANDS = (
     "", "1", "x", "(x)", "((x))", "((x 1))", "(((x)) 1)", "((((y)) 1)) ()", "(3) 1", "x 1 2",
     "\"s\" (1 . 2)", "x (y) . z", ":k", "nil nil nil nil", "(x 1 2 3) (4)", "x () (:k)", "'x 'y",
-    "(&rest) 1", "(x &key)", "t (otherwise 1) (t 2)", "((1 2) (3 . 4)) (5)", "#(1) \"a\" #\\b",
+    "(&rest) 1", "a (&key #\\b) (x)",
+    "a (&key ((:k))) (x)", "a (&optional 3 . 4) (x)",
+    "(x &key)", "t (otherwise 1) (t 2)", "((1 2) (3 . 4)) (5)", "#(1) \"a\" #\\b",
 )  # fmt: skip
 """Operands of no form in particular."""
 

@@ -9,6 +9,7 @@ from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
 from ...evaluator.declarations import items_of
 from ...evaluator.definitions import builtin, core_symbol, native_macro
+from ...evaluator.printer import brief
 from ...evaluator.values import (
     NIL,
     Cons,
@@ -128,7 +129,10 @@ def _hyper(d: Declaration, tail: Cons) -> list[Value]:
             keys = word.name == "&KEY"
         elif keys:
             symbol = word.car if word.__class__ is Cons else word
-            symbol = symbol.cdr.car if symbol.__class__ is Cons else symbol
+            if symbol.__class__ is Cons and symbol.cdr.__class__ is Cons:
+                symbol = symbol.cdr.car
+            if symbol.__class__ is not Symbol:
+                raise d.refuse(f"{brief(symbol)} is no parameter", at)
             found += [keyword(symbol.name), symbol]
     return found
 
