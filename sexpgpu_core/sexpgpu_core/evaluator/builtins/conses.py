@@ -252,7 +252,7 @@ def set_nth(new: Any, n: Any, items: Any) -> Value:
 @builtin("list-length", "(list)")
 def list_length(items: Any) -> Value:
     """The length; nil of a circular list."""
-    return NIL if circular(items) else len(proper("list-length", items))
+    return NIL if circular(items) else sum(1 for _ in conses("list-length", items))
 
 
 @builtin("copy-list", "(list)")

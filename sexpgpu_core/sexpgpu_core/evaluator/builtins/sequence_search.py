@@ -110,18 +110,23 @@ for _name, _search, _doc in _SEARCHES:
 _TWO = "&key from-end test test-not key (start1 0) (start2 0) end1 end2"
 
 
+Compare = Callable[[Any, Any], bool]
+
+
 def _parts(
-    name: str, one: Any, two: Any, key: Any, limits: tuple[Any, Any, Any, Any]
+    name: str, one: Any, two: Any, limits: tuple[Any, Any, Any, Any]
 ) -> tuple[list[Value], list[Value], int, int]:
-    """The two parts with their keys, and where each begins."""
+    """The two parts, and where each begins."""
     left, right = items_of(name, one), items_of(name, two)
     first1, last1 = bounds(name, limits[0], limits[1], len(left))
     first2, last2 = bounds(name, limits[2], limits[3], len(right))
-    left, right = left[first1:last1], right[first2:last2]
-    keyed = key_of(key)
-    if keyed is not None:
-        left, right = [keyed(x) for x in left], [keyed(x) for x in right]
-    return left, right, first1, first2
+    return left[first1:last1], right[first2:last2], first1, first2
+
+
+def _relation(name: str, test: Any, test_not: Any, key: Any) -> Compare:
+    """The test of two elements; the key is asked of those that are compared, and of no other."""
+    holds, keyed = relation_of(name, test, test_not), key_of(key)
+    return holds if keyed is None else lambda x, y: holds(keyed(x), keyed(y))
 
 
 @builtin("search", f"(sequence1 sequence2 {_TWO})")
@@ -140,8 +145,8 @@ def search(
 ) -> Value:
     """Where the first sequence is found in the second; nil if it is not."""
     limits = (start1, end1, start2, end2)
-    pattern, items, _, begin = _parts("search", sequence1, sequence2, key, limits)
-    holds = relation_of("search", test, test_not)
+    pattern, items, _, begin = _parts("search", sequence1, sequence2, limits)
+    holds = _relation("search", test, test_not, key)
     places = range(len(items) - len(pattern) + 1)
     for at in reversed(places) if from_end is not NIL else places:
         fitting = _fitting(pattern, items, at, holds)
@@ -151,9 +156,7 @@ def search(
     return NIL
 
 
-def _fitting(
-    pattern: list[Value], items: list[Value], at: int, holds: Callable[[Any, Any], bool]
-) -> int:
+def _fitting(pattern: list[Value], items: list[Value], at: int, holds: Compare) -> int:
     """How many elements of the pattern, from its first, are found there."""
     for i, x in enumerate(pattern):
         if not holds(x, items[at + i]):
@@ -177,8 +180,8 @@ def mismatch(
 ) -> Value:
     """The index in the first sequence where the two begin to differ; nil if they do not."""
     limits = (start1, end1, start2, end2)
-    left, right, begin, _ = _parts("mismatch", sequence1, sequence2, key, limits)
-    holds = relation_of("mismatch", test, test_not)
+    left, right, begin, _ = _parts("mismatch", sequence1, sequence2, limits)
+    holds = _relation("mismatch", test, test_not, key)
     backward = from_end is not NIL
     if backward:
         left, right = left[::-1], right[::-1]

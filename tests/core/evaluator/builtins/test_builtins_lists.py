@@ -158,3 +158,21 @@ def test_elt_of_a_dotted_list_looks_no_further_than_its_index() -> None:
         evaluator.evaluate("(elt '(1 2 . 3) 2)")
     with pytest.raises(Problem):
         evaluator.evaluate("(elt '(1 2) 2)")
+
+
+@pytest.mark.parametrize(
+    ("call", "asked"),
+    [
+        ("(mismatch '(1 2 3 4) '(1 5 3) :key #'note)", "(1 1 2 5)"),
+        ("(mismatch #(1 2 3 4) #(1 2) :key #'note)", "(1 1 2 2)"),
+        ("(search '(1) '(2 1 3) :key #'note)", "(1 2 1 1)"),
+    ],
+)
+def test_a_key_is_asked_of_what_is_compared_alone(lisp: Evaluate, call: str, asked: str) -> None:
+    noted = f"(let ((seen nil)) (flet ((note (x) (push x seen) x)) {call} (reverse seen)))"
+    assert lisp(noted) == asked
+
+
+def test_a_dotted_end_is_the_datum_of_list_length(lisp: Evaluate) -> None:
+    form = "(handler-case (list-length '(1 2 . 3)) (type-error (c) (type-error-datum c)))"
+    assert lisp(form) == "3"
