@@ -1,0 +1,249 @@
+"""Which positions a value may depend on: through masks, shifts and sums, and never too few."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from sexpgpu_core.ir import Builder, Graph, Value
+from sexpgpu_core.ir.dependence import EVERYWHERE, FAR, NOWHERE, Dependence
+from sexpgpu_core.ir.interpret import run
+from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.ir.types import FLOATS
+
+sys.path.append(str(Path(__file__).parents[2] / "graphs"))
+from both_devices import STEP, inputs_of
+from grown import graphs
+
+T, D = 6, 4
+Make = Callable[[Builder, Value], Value]
+
+
+def analysed(make: Make, axis: int = 1) -> tuple[Dependence, Value, Graph]:
+    b = Builder(OPERATIONS)
+    x = b.input("x", "batch", "f32", (2, T, D))
+    y = make(b, x)
+    b.graph.results["y"] = y
+    return Dependence(b.graph, OPERATIONS, [x], axis), y, b.graph
+
+
+def places(b: Builder) -> tuple[Value, Value]:
+    """Query and key indices of (T T)."""
+    return tuple(b("iota", dtype="i32", shape=(T, T), axis=a) for a in (0, 1))  # type: ignore
+
+
+def scores(b: Builder, x: Value) -> Value:
+    return b("matmul", x, b("tanh", x), **{"transpose-y": True})
+
+
+def weighted(b: Builder, share: Value, x: Value) -> Value:
+    return b("matmul", share, x)
+
+
+def masked(mask: Callable[[Builder], Value], low: float = -1e9) -> Make:
+    def make(b: Builder, x: Value) -> Value:
+        kept = b("where", mask(b), scores(b, x), b.constant(low, "f32"))
+        return weighted(b, b("softmax", kept, axis=2), x)
+
+    return make
+
+
+def upto(b: Builder, more: int = 0) -> Value:
+    query, key = places(b)
+    return b("less-equal", key, b("add", query, b.constant(more, "i32")))
+
+
+def by_hand(b: Builder, x: Value) -> Value:
+    """Softmax written out, the mask added."""
+    bias = b("where", upto(b), b.constant(0.0, "f32"), b.constant(-1e9, "f32"))
+    s = b("add", b("multiply", scores(b, x), b.constant(0.5, "f32")), bias)
+    e = b("exp", b("subtract", s, b("reduce-max", s, axes=(2,), keep=True)))
+    share = b("divide", e, b("reduce-sum", e, axes=(2,), keep=True))
+    return weighted(b, share, x)
+
+
+def averaged(b: Builder, x: Value) -> Value:
+    """A lower triangle of ones over their number: the mean of what came before."""
+    ones = b("cast", upto(b), dtype="f32")
+    return b("matmul", b("divide", ones, b("reduce-sum", ones, axes=(1,), keep=True)), x)
+
+
+def shifted(b: Builder, x: Value) -> Value:
+    """Each position sees the one before."""
+    late = b("pad", x, low=(0, 1, 0), high=(0, 0, 0), value=0.0)
+    return b("slice", late, starts=(0, 0, 0), stops=(2, T, D), steps=(1, 1, 1))
+
+
+def window(left: int, right: int) -> Make:
+    def make(b: Builder, x: Value) -> Value:
+        w = b.constant(0.25, "f32", (3, D, D))
+        at: dict[str, Any] = {"strides": (1,), "dilations": (1,), "groups": 1}
+        return b("conv", x, w, padding=((left, right),), **at)
+
+    return make
+
+
+def attention(**more: Any) -> Make:
+    def make(b: Builder, x: Value) -> Value:
+        q = b("reshape", x, shape=(2, T, 2, D // 2))
+        return b("reshape", b("attention", q, q, q, **more), shape=(2, T, D))
+
+    return make
+
+
+def given_mask(b: Builder, x: Value) -> Value:
+    q = b("reshape", x, shape=(2, T, 2, D // 2))
+    return b("attention", q, q, q, upto(b), extras=("mask",))
+
+
+def one_less(b: Builder) -> Value:
+    """Up to the query, but for the key two before it."""
+    query, key = places(b)
+    apart = b("not-equal", query, b("add", key, b.constant(2, "i32")))
+    return b("logical-and", upto(b), apart)
+
+
+CAUSAL: dict[str, Make] = {
+    "elementwise": lambda b, x: b("tanh", b("add", x, x)),
+    "a product with weights": lambda b, x: b("matmul", x, b.constant(0.5, "f32", (D, 3))),
+    "a norm": lambda b, x: b("layer-norm", x, axes=(2,), eps=1e-5),
+    "attention": attention(causal=True),
+    "attention in a window": attention(causal=True, window=3),
+    "attention with a mask": given_mask,
+    "a mask by where": masked(upto),
+    "a mask of infinity": masked(upto, float("-inf")),
+    "a mask the other way round": masked(
+        lambda b: b("logical-not", b("greater", places(b)[1], places(b)[0]))
+    ),
+    "a mask and another": masked(one_less),
+    "a mask of softmax": lambda b, x: weighted(b, b("softmax", scores(b, x), upto(b), axis=2), x),
+    "softmax by hand": by_hand,
+    "a mean of what came": averaged,
+    "a running sum": lambda b, x: b("cumsum", x, axis=1),
+    "a shift to the right": shifted,
+    "a window to the left": window(2, 0),
+    "layers": lambda b, x: by_hand(b, b("add", x, masked(upto)(b, shifted(b, x)))),
+}
+AHEAD: dict[str, tuple[Make, str]] = {
+    "a mask that is off by one": (masked(lambda b: upto(b, 1)), "softmax"),
+    "no mask": (lambda b, x: weighted(b, b("softmax", scores(b, x), axis=2), x), "softmax"),
+    "attention without one": (attention(), "attention"),
+    "a mask turned round": (masked(lambda b: b("greater-equal", *places(b)[::-1])), "softmax"),
+    "a mask that is too weak": (masked(upto, -1.0), "matmul"),
+    "a softmax over queries": (
+        lambda b, x: weighted(b, b("softmax", scores(b, x), upto(b), axis=1), x), "softmax",
+    ),
+    "a shift to the left": (
+        lambda b, x: b("slice", x, starts=(0, 1, 0), stops=(2, T, D), steps=(1, 1, 1)), "slice",
+    ),
+    "a running sum from the end": (lambda b, x: b("cumsum", x, axis=1, reverse=True), "cumsum"),
+    "a window around": (window(1, 1), "conv"),
+    "a mean over positions": (
+        lambda b, x: b("add", x, b("reduce-sum", x, axes=(1,), keep=True)), "reduce-sum",
+    ),
+    "positions turned round": (lambda b, x: b("flip", x, axes=(1,)), "flip"),
+    "a sort": (lambda b, x: b("sort", x, axis=1), "sort"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CAUSAL)
+def test_what_sees_no_later_position_is_found_causal(what: str) -> None:
+    found, y, _ = analysed(CAUSAL[what])
+    assert found.of(y).upto(1), found.of(y)
+    assert found.breaks_causality(y, 1) is None
+
+
+@pytest.mark.parametrize("what", AHEAD)
+def test_what_looks_ahead_is_found_and_named(what: str) -> None:
+    make, named = AHEAD[what]
+    found, y, _ = analysed(make)
+    assert not found.of(y).upto(1)
+    node = found.breaks_causality(y, 1)
+    assert node is not None
+    assert node.operation == named
+
+
+@pytest.mark.parametrize("what", [*CAUSAL, *AHEAD])
+def test_no_position_outside_a_reach_counts(what: str) -> None:
+    make = CAUSAL[what] if what in CAUSAL else AHEAD[what][0]
+    found, y, graph = analysed(make)
+    data = {"x": np.random.default_rng(0).standard_normal((2, T, D)).astype("f4")}
+    assert _violations(graph, found, {"y": y}, data, "x", 1) == []
+
+
+def test_examples_are_apart_until_something_joins_them() -> None:
+    found, y, _ = analysed(by_hand, axis=0)
+    assert dict(found.of(y).axes) == {0: (0, 0)}
+    found, y, _ = analysed(lambda b, x: b("softmax", x, axis=0), axis=0)
+    assert found.of(y) == EVERYWHERE
+    found, y, _ = analysed(lambda b, x: b("iota", dtype="f32", shape=(3,), axis=0))
+    assert found.of(y) == NOWHERE
+
+
+def test_a_window_of_attention_has_two_ends() -> None:
+    def near(b: Builder) -> Value:
+        query, key = places(b)
+        close = b("less", b("subtract", query, key), b.constant(3, "i32"))
+        return b("logical-and", upto(b), close)
+
+    found, y, _ = analysed(lambda b, x: weighted(b, b("softmax", scores(b, x), near(b), axis=2), x))
+    low, high = found.of(y).axes[1]
+    assert high == 0
+    assert low in (-2, -FAR)
+
+
+def _violations(
+    graph: Graph,
+    found: Dependence,
+    results: dict[str, Value],
+    data: dict[str, Any],
+    name: str,
+    axis: int,
+) -> list[str]:
+    """Results that change at places which do not see the position that was changed."""
+    before = run(graph, data, OPERATIONS)
+    wrong = []
+    for position in range(data[name].shape[axis]):
+        moved = data[name].copy()
+        at = (slice(None),) * axis + (position,)
+        moved[at] = -moved[at] - np.asarray(0.25, moved.dtype)
+        after = run(graph, {**data, name: moved}, OPERATIONS)
+        for key, value in results.items():
+            same = (before[key] == after[key]) | (before[key] != before[key])
+            reach = found.of(value)
+            if reach.everywhere:
+                continue
+            for spot in np.argwhere(~same):
+                sees = (
+                    spot[a] + low <= position <= spot[a] + high
+                    for a, (low, high) in reach.axes.items()
+                )
+                if not any(sees):
+                    wrong.append(f"{key} {tuple(spot)} by position {position}: {reach}")
+    return wrong
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate],
+)
+@given(graphs())
+def test_no_value_of_a_random_graph_changes_outside_its_reach(graph: Graph) -> None:
+    inputs = [n for n in graph.inputs() if n.get("kind") == "batch"]
+    source = next(n for n in inputs if n.types[0].dtype in FLOATS)
+    if not source.types[0].shape:
+        return
+    axis = max(range(len(source.types[0].shape)), key=lambda a: source.types[0].shape[a])
+    found = Dependence(graph, OPERATIONS, [Value(source)], axis)
+    data = {**inputs_of(graph, 3), "step": np.int32(STEP)}
+    results = dict(graph.results)
+    assert _violations(graph, found, results, data, source.get("name"), axis)[:3] == []
