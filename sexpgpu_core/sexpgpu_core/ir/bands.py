@@ -226,10 +226,13 @@ def _slice(node: Node, facts: list[Facts], reached: list[bool]) -> Facts:
     if any(s != 1 for s in node.get("steps")):
         return NOTHING
     starts, x = node.get("starts"), facts[0]
-    shift = lambda bands: frozenset((q, k, m + starts[q] - starts[k]) for q, k, m in bands)
     place = None if x.place is None else (x.place[0], x.place[1] + starts[x.place[0]])
-    bands = (shift(b) for b in (x.true, x.false, x.live, x.zero, x.low))
+    bands = (_cut(b, starts) for b in (x.true, x.false, x.live, x.zero, x.low))
     return Facts(place, x.number, *bands)
+
+
+def _cut(bands: Bands, starts: tuple[int, ...]) -> Bands:
+    return frozenset((q, k, m + starts[q] - starts[k]) for q, k, m in bands)
 
 
 Rule = Callable[[Node, list[Facts], list[bool]], Facts]
