@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
+sys.path.append(str(Path(__file__).parent))  # `python -P` leaves it out
 from both_devices import Share, disagreements, told
 from grown import graphs
 from hypothesis import HealthCheck, Phase, given, seed, settings
