@@ -169,6 +169,16 @@ def _element(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
     return (Ball(first, np.where(own > 0, MARGIN, 1.0) * spread + own),)
 
 
+def _equality(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
+    """Whether two numbers are one: open where their intervals meet."""
+    x, y = operands
+    (found,) = apply(node, [x.center, y.center])
+    reach = x.radius + y.radius
+    apart = np.abs(x.center.astype("f8") - y.center.astype("f8"))
+    open_ = (reach > 0) & ~(apart > reach)
+    return (Ball(found, np.where(np.broadcast_to(open_, found.shape), UNKNOWN, 0.0)),)
+
+
 def _roundings(node: Node, operands: list[Ball]) -> float:
     if node.operation == "cast":
         return 1.0 if _narrows(node.operands[0].dtype, node.types[0].dtype) else 0.0
@@ -441,6 +451,7 @@ RULES: dict[str, Callable[[Node, list[Ball]], tuple[Ball, ...]]] = {
     **dict.fromkeys(["reduce-max", "reduce-min", "cummax", "cummin", "max-pool"], _extremum),
     **dict.fromkeys(["argmax", "argmin"], _places),
     "argsort": _order,
+    **dict.fromkeys(["equal", "not-equal"], _equality),
     "searchsorted": _chosen,
     **dict.fromkeys(["reduce-any", "reduce-all"], _extremum),
     **dict.fromkeys(["sort", "top-k"], _sorted),
