@@ -91,6 +91,7 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
         "seed": job.experiment.run.seed,
         "rng": {"seed": job.experiment.run.seed, "step": saved.step},
         "loss_scale": _NUMBER,
+        "loss_scale_steps": _INT,
         "guard": {
             "skipped": _INT,
             "allowed": int(guard[1]) if isinstance(guard, (tuple, list)) else 0,
