@@ -11,6 +11,9 @@ from typing import Any
 from ..records import NamedTuple
 from ..spans import Span
 
+PRECISIONS = ("f32", "bf16", "f16")
+"""What `:precision` may be. `:f64` waits for a device that computes in it."""
+
 
 class Knob(NamedTuple):
     """One thing that may vary. `value`: the chosen Lisp value; texts are canonical Lisp."""

@@ -166,3 +166,8 @@ def test_modules_are_kept_with_their_hash() -> None:
 def test_a_stage_twice_is_told() -> None:
     loader = LOADER.replace("(batch 8)", "(stage :val) (batch 8)")
     assert only(whole(loader=loader)).code == "E-TWICE"
+
+
+def test_a_precision_that_nothing_computes_in_is_refused() -> None:
+    found = only(whole(run="(defrun :steps 10 :precision :f64)"))
+    assert found.code == "E-OPTION-VALUE"

@@ -9,6 +9,7 @@ from ...diagnostics import Change, Edit, Problem, nearest, problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value
 from ...experiment.declarations import (
+    PRECISIONS,
     LoaderDeclaration,
     StageDeclaration,
     Windows,
@@ -251,9 +252,7 @@ class LoaderReader:
             made_source(options["source"]) if "source" in options else None,
             number("steps"),
             number("microbatches"),
-            options["precision"].choice(("f32", "bf16", "f16", "f64"))
-            if "precision" in options
-            else None,
+            options["precision"].choice(PRECISIONS) if "precision" in options else None,
             (mask[0], mask[1].python()) if mask else None,
             span,
         )

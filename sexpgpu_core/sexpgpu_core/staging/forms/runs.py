@@ -8,6 +8,7 @@ from ...diagnostics import problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, T, Value
 from ...experiment.declarations import (
+    PRECISIONS,
     CheckpointDeclaration,
     PassDeclaration,
     RunDeclaration,
@@ -31,7 +32,6 @@ RUN_OPTIONS = (
 )  # fmt: skip
 CHECKPOINT_OPTIONS = ("every", "at", "keep", "best", "staging", "frozen")
 PASS_OPTIONS = ("loader", "output", "every", "at", "batches", "weights", "save")
-PRECISIONS = ("f32", "bf16", "f16", "f64")
 
 
 def read_steps(d: Declaration, tail: Cons) -> list[Any]:
