@@ -13,7 +13,7 @@ INPUTS = {"rdi": "ptr %a", "rsi": "i64 %rowbytes", "rdx": "ptr %bp", "rbx": "i64
 SCRATCH = ("rax", "rcx", "r8", "r9", "r10", "r11")
 STEPS = 4
 """Steps of k in a turn of the loop."""
-FIRST_FREE = ROWS * VECTORS
+SUMS = ROWS * VECTORS
 """zmm0 to zmm23 hold C, 24 and 25 a row of B, 26 to 31 elements of A in turn."""
 
 
@@ -26,26 +26,26 @@ def micro_loop(s: Shape, packed: bool) -> list[str]:
     """Lines that define %n0.0 to %n11.1, the sums over kc of %a's strip times the panel %bp.
     `packed`: the strip lies by columns; else by rows, %ai elements apart."""
     size = s.bytes // s.width
-    body = "\\0A".join([*_start(s, packed), *_loop(s, packed, STEPS), *_loop(s, packed, 1), "9:"])
-    outputs = ",".join(f"={{zmm{i}}}" for i in range(FIRST_FREE))
-    lost = [*(f"zmm{i}" for i in range(FIRST_FREE, 32)), *SCRATCH, "memory", "flags"]
+    body = "\\0A".join([*_start(packed), *_loop(s, packed, STEPS), *_loop(s, packed, 1), "9:"])
+    outputs = ",".join(f"={{zmm{i}}}" for i in range(SUMS))
+    lost = [*(f"zmm{i}" for i in range(SUMS, 32)), *SCRATCH, "memory", "flags"]
     clobbers = ",".join(f"~{{{name}}}" for name in lost)
-    kind = "{" + ", ".join([s.vector] * FIRST_FREE) + "}"
+    kind = "{" + ", ".join([s.vector] * SUMS) + "}"
     inputs = ",".join(f"{{{register}}}" for register in INPUTS)
     lines = [
         f"  %rowbytes = mul i64 %ai, {size}",
         f'  %sums = call {kind} asm sideeffect "{body}", "{outputs},{inputs},{clobbers}"'
         f"({', '.join(INPUTS.values())})",
     ]
-    for i in range(FIRST_FREE):
+    for i in range(SUMS):
         r, c = divmod(i, VECTORS)
         lines.append(f"  %n{r}.{c} = extractvalue {kind} %sums, {i}")
     return lines
 
 
-def _start(s: Shape, packed: bool) -> list[str]:
+def _start(packed: bool) -> list[str]:
     """r8, r9, r10: rows 0, 4 and 8; r11: three rows; rax: the panel; rcx: turns."""
-    lines = [f"vpxord %zmm{i}, %zmm{i}, %zmm{i}" for i in range(FIRST_FREE)]
+    lines = [f"vpxord %zmm{i}, %zmm{i}, %zmm{i}" for i in range(SUMS)]
     lines += ["movq %rdi, %r8", "movq %rdx, %rax"]
     if not packed:
         lines += [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from ..checkpoint.disk import Disk
@@ -42,33 +43,23 @@ def attempt(
     run, for which `changed` may be said. `origin`: RUN[@STEP] that
     a new run begins from. Raises what `begin` and `reopen` do, E-CHECKPOINT-NONE.
     """
+    fresh = partial(
+        begin,
+        job,
+        root=root,
+        machine=machine,
+        loaders=loaders,
+        name=name,
+        command=command,
+        listener=listener,
+        clock=clock,
+        disk=disk,
+    )
     if origin is not None:
-        return fork(
-            job,
-            origin,
-            root=root,
-            machine=machine,
-            loaders=loaders,
-            name=name,
-            command=command,
-            listener=listener,
-            clock=clock,
-            disk=disk,
-        )
+        return fork(fresh, job, origin, root, machine)
     found = None if resume is None else where(job, root, resume, name)
     if found is None:
-        folder = begin(
-            job,
-            root=root,
-            machine=machine,
-            loaders=loaders,
-            name=name,
-            command=command,
-            listener=listener,
-            clock=clock,
-            disk=disk,
-        )
-        return folder, None
+        return fresh(), None
     path, which = found
     return reopen(
         path,
@@ -83,19 +74,9 @@ def attempt(
 
 
 def fork(
-    job: Job,
-    origin: str,
-    *,
-    root: Path,
-    machine: Machine,
-    loaders: Mapping[str, Loader],
-    name: str | None = None,
-    command: Sequence[str] | None = None,
-    listener: Listener | None = None,
-    clock: Clock | None = None,
-    disk: Disk | None = None,
+    fresh: Callable[..., RunFolder], job: Job, origin: str, root: Path, machine: Machine
 ) -> tuple[RunFolder, Checkpoint]:
-    """A new run that begins at a checkpoint of another, of whichever experiment.
+    """A new run, which `fresh` begins, from a checkpoint of another, of whichever experiment.
 
     Raises what `runs.save` and `begin` do, E-RESUME-PARAM, E-USAGE-VALUE with no step left.
     """
@@ -107,18 +88,7 @@ def fork(
         raise problem(
             "E-USAGE-VALUE", told, hint=f"--steps {2 * saved.step or 1}, or another @STEP"
         )
-    folder = begin(
-        job,
-        root=root,
-        machine=machine,
-        loaders=loaders,
-        name=name,
-        command=command,
-        parent={"run": parent.path.name, "step": saved.step},
-        listener=listener,
-        clock=clock,
-        disk=disk,
-    )
+    folder = fresh(parent={"run": parent.path.name, "step": saved.step})
     for found in differing:
         folder.events.warn(found, saved.step)
     folder.status.set(step=saved.step)
