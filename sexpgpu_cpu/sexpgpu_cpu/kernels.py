@@ -9,6 +9,7 @@ from pathlib import Path
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel, KernelCall
 
+from .compilation import ModuleText
 from .host import host
 from .loader import CodeUnit, unit_key
 from .native.unit import files_digest
@@ -29,7 +30,7 @@ def kernel_unit(kernel: Kernel) -> CodeUnit:
     unit = _units.get(key)
     if unit is None:
         name = "k" + key
-        unit = CodeUnit(unit_key(_emitter(), key), (name,), lambda: _compile(kernel, name))
+        unit = CodeUnit(unit_key(_emitter(), key), (name,), lambda: _text(kernel, name))
         _units[key] = unit
     return unit
 
@@ -43,13 +44,12 @@ def _emitter() -> str:
     return f"{files_digest(folder)} {host().width} {host().fma}"
 
 
-def _compile(kernel: Kernel, name: str) -> bytes:
+def _text(kernel: Kernel, name: str) -> ModuleText:
+    """In final form."""
     from sexpgpu_core.kernels.emit import emit
     from sexpgpu_core.kernels.target import Target
 
-    from .compiler import compile_text
-
-    return compile_text(emit(kernel, name, Target(host().width, host().fma)), name)
+    return ModuleText(emit(kernel, name, Target(host().width, host().fma)), name)
 
 
 def kernel_work(call: KernelCall, places: Places, number: int) -> Work:

@@ -19,6 +19,7 @@ from typing import Any
 from sexpgpu_core.records import NamedTuple
 
 from .cache import ObjectCache
+from .compilation import ModuleText, compile_all, helpers_for
 from .elf import ElfError, Image, flatten
 from .host import X86_64_LINUX, host, llvm_version
 from .memory import PRIVATE
@@ -29,11 +30,11 @@ FORMAT = "3"
 
 class CodeUnit(NamedTuple):
     """`key`: digest of all that the object depends on but the machine and LLVM. `names`: what it
-    exports. `make`: gives the object."""
+    exports. `text`: writes its module."""
 
     key: str
     names: tuple[str, ...]
-    make: Callable[[], bytes]
+    text: Callable[[], ModuleText]
 
 
 def unit_key(*parts: str) -> str:
@@ -56,51 +57,58 @@ class Code:
         """How many units no cache had."""
         return len(self.seconds)
 
-    def make(self, unit: CodeUnit) -> bytes:
-        """A unit's object, which no cache has."""
-        start = time.perf_counter()
-        made = unit.make()
-        self.seconds[unit.key] = time.perf_counter() - start
-        return made
+    def make(self, units: Iterable[CodeUnit], threads: int) -> dict[str, bytes]:
+        """Objects of units that no cache has, by key."""
+        texts: dict[str, ModuleText] = {}
+        for unit in units:
+            start = time.perf_counter()
+            texts[unit.key] = unit.text()
+            self.seconds[unit.key] = time.perf_counter() - start
+        made = compile_all(texts, helpers_for(len(texts), threads))
+        for key, done in made.items():
+            self.seconds[key] += done.seconds
+        return {key: done.object for key, done in made.items()}
 
     def __getitem__(self, place: tuple[str, str]) -> int:
         return self.addresses[place]
 
 
-def load(units: Sequence[CodeUnit], cache: ObjectCache) -> Code:
-    """Every unit once. One file holds all images of this set of units: the warm start."""
+def load(units: Sequence[CodeUnit], cache: ObjectCache, threads: int = 1) -> Code:
+    """Every unit once, what has to be compiled by that many processes. One file holds all images
+    of this set of units: the warm start."""
     distinct = {u.key: u for u in units}
     code = Code()
     if not distinct:
         return code
     if not X86_64_LINUX:
-        return _load_by_llvm(list(distinct.values()), cache, code)
+        return _load_by_llvm(list(distinct.values()), cache, code, threads)
     try:
-        images = _images(distinct, cache, code)
+        images = _images(distinct, cache, code, threads)
     except ElfError:
-        return _load_by_llvm(list(distinct.values()), cache, code)
+        return _load_by_llvm(list(distinct.values()), cache, code, threads)
     _map(images, code)
     return code
 
 
-def _images(units: dict[str, CodeUnit], cache: ObjectCache, code: Code) -> dict[str, Image]:
+def _images(
+    units: dict[str, CodeUnit], cache: ObjectCache, code: Code, threads: int
+) -> dict[str, Image]:
     pack = _machine_key("pack", *sorted(units))
     packed = cache.get(pack)
     if packed is not None:
         return unpack_images(packed)
-    images = {key: _image(unit, cache, code) for key, unit in units.items()}
+    images = {key: image for key in units if (image := _held(key, cache)) is not None}
+    missing = [unit for key, unit in units.items() if key not in images]
+    for key, made in code.make(missing, threads).items():
+        images[key] = flatten(made)
+        cache.put(_machine_key("image", key), pack_images({key: images[key]}))
     cache.put(pack, pack_images(images))
     return images
 
 
-def _image(unit: CodeUnit, cache: ObjectCache, code: Code) -> Image:
-    key = _machine_key("image", unit.key)
-    held = cache.get(key)
-    if held is not None:
-        return unpack_images(held)[unit.key]
-    image = flatten(code.make(unit))
-    cache.put(key, pack_images({unit.key: image}))
-    return image
+def _held(key: str, cache: ObjectCache) -> Image | None:
+    held = cache.get(_machine_key("image", key))
+    return None if held is None else unpack_images(held)[key]
 
 
 def _machine_key(*parts: str) -> str:
@@ -182,19 +190,21 @@ def _maths() -> Any:
         return _libc()
 
 
-def _load_by_llvm(units: Iterable[CodeUnit], cache: ObjectCache, code: Code) -> Code:
+def _load_by_llvm(
+    units: Sequence[CodeUnit], cache: ObjectCache, code: Code, threads: int = 1
+) -> Code:
     """LLJIT; objects are cached by unit."""
     import llvmlite.binding as llvm
 
     from .compiler import machine
 
     jit = llvm.create_lljit_compiler(machine(), use_jit_link=False)
+    held = {unit.key: cache.get(_machine_key("object", unit.key)) for unit in units}
+    made = code.make([unit for unit in units if held[unit.key] is None], threads)
+    for key, data in made.items():
+        cache.put(_machine_key("object", key), data)
     for unit in units:
-        key = _machine_key("object", unit.key)
-        data = cache.get(key)
-        if data is None:
-            data = code.make(unit)
-            cache.put(key, data)
+        data = held[unit.key] or made[unit.key]
         builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
         for name in unit.names:
             builder.export_symbol(name)

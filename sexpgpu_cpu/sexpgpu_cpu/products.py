@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import View
@@ -12,11 +13,11 @@ from sexpgpu_core.records import NamedTuple
 
 from .blas import Provider, provider
 from .blas_source import BLAS
-from .gemm_emit import gemm_text
+from .compilation import ModuleText
 from .gemm_shape import cells, grid, packed_grid, panels, prepacked, shape_for
 from .host import host
 from .loader import CodeUnit, unit_key
-from .native.unit import native_unit
+from .native.unit import files_digest, native_unit
 from .work import Work
 
 RATE = {"f32": 45e9, "f64": 20e9}
@@ -122,14 +123,14 @@ def unit(dtype: str) -> CodeUnit:
     """The emitted kernel for f32 or f64 at this machine's width."""
     shape = shape_for(host().width, dtype)
     name = f"gemm_{dtype}"
-    text = gemm_text(name, shape)
 
-    def make() -> bytes:
-        from .compiler import compile_text
+    def text() -> ModuleText:
+        from .gemm_emit import gemm_text
 
-        return compile_text(text, name)  # in final form: passes cost 0.6 s and gain nothing
+        return ModuleText(gemm_text(name, shape), name)  # in final form: passes gain nothing
 
-    return CodeUnit(unit_key("gemm", "plain", text), (name, f"{name}_pack", f"{name}_packed"), make)
+    key = unit_key("gemm", files_digest(str(Path(__file__).parent), "gemm_*.py"), repr(shape))
+    return CodeUnit(key, (name, f"{name}_pack", f"{name}_packed"), text)
 
 
 def product_work(

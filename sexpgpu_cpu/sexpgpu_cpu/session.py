@@ -60,7 +60,7 @@ class CpuSession:
         works = [w for d in drafts.values() for w in d.works]
         needed = [u for w in works for u in w.code()]
         cache = cache or ObjectCache()
-        self.code = load([driver_unit(), *needed], cache)
+        self.code = load([driver_unit(), *needed], cache, threads)
         pieces = {n: {u.key for w in d.works for u in w.code()} for n, d in drafts.items()}
         self.kernels = {n: _counts(keys, self.code) for n, keys in pieces.items()}
         self.seconds = _shares(pieces, self.code)

@@ -13,6 +13,7 @@ from sexpgpu_core.caches import cache_folder
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_cpu import loader
 from sexpgpu_cpu.cache import MAGIC, ObjectCache
+from sexpgpu_cpu.compilation import ModuleText
 from sexpgpu_cpu.compiler import assembly, compile_text
 from sexpgpu_cpu.elf import ElfError, flatten
 from sexpgpu_cpu.host import X86_64_LINUX, host, llvm_version
@@ -49,12 +50,12 @@ ELF_ONLY = pytest.mark.skipif(not X86_64_LINUX, reason="the direct loader is for
 
 
 def unit(made: list[int] | None = None, text: str = TEXT) -> CodeUnit:
-    def make() -> bytes:
+    def write() -> ModuleText:
         if made is not None:
             made.append(1)
-        return compile_text(text, "test")
+        return ModuleText(text, "test")
 
-    return CodeUnit(unit_key("test", text), NAMES, make)
+    return CodeUnit(unit_key("test", text), NAMES, write)
 
 
 def check(code: loader.Code, key: str) -> None:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..compilation import ModuleText
 from ..loader import CodeUnit, unit_key
 
 
@@ -17,20 +18,19 @@ def native_unit(
     given = repr((exported, sorted(constants.items())))
     key = unit_key("native", files_digest(str(Path(__file__).parent)), source, given)
 
-    def make() -> bytes:
-        from ..compiler import compile_text
+    def text() -> ModuleText:
         from .lower import lower
 
-        return compile_text(lower(source, exported, constants), name, optimize=True)
+        return ModuleText(lower(source, exported, constants), name, optimize=True)
 
-    return CodeUnit(key, exported, make)
+    return CodeUnit(key, exported, text)
 
 
 @functools.cache
-def files_digest(folder: str) -> str:
+def files_digest(folder: str, pattern: str = "*.py") -> str:
     """Digest of the Python files of a folder: no version number to forget."""
     digest = hashlib.sha256()
-    for path in sorted(Path(folder).glob("*.py")):
+    for path in sorted(Path(folder).glob(pattern)):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
