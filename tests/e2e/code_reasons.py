@@ -60,7 +60,7 @@ _LATER = {
     "evaluation with averaged weights": "E-EMA-MISSING W-EMA-STATE",
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE W-PRECISION-UPDATE",
     "lints of passes": "W-EVAL-PARTIAL W-TEST-OFTEN W-SMOOTHED-METRIC",
-    "lints of scopes and of the layout": "W-SCOPE-UNNAMED W-CTX-SCALE E-WEIGHT-DEPENDS",
+    "lints of scopes and of the layout": "W-SCOPE-UNNAMED W-CTX-SCALE",
     "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED"
     " W-STAT-LEAK",
     "check --deep, causality, bundles": "E-CAUSAL W-TARGET-LEAK W-NONDETERMINISTIC W-DEEP-CHANCE"

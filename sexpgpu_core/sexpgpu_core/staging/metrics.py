@@ -11,7 +11,7 @@ from ..ir.graph import Node, Value
 from ..records import NamedTuple
 from ..spans import Span
 from .dependence import MIXED, NONE
-from .traced import Metric
+from .traced import Metric, Ratio
 from .tracer import Tracer
 
 FUNCTIONS = frozenset(
@@ -65,10 +65,27 @@ def note_mean(t: Tracer, found: Value, total: Value, count: int) -> None:
         t.means[(found.node.id, found.result)] = (total, count)
 
 
-def note_weighted(t: Tracer, found: Value, total: Value, weight: Value) -> None:
-    """The node is total / weight, or 0 where the weight is."""
+def note_weighted(t: Tracer, found: Value, total: Value, weight: Value, each: Value) -> None:
+    """The node is total / weight, or 0 where the weight is. `each`: the weights as they were
+    given."""
     if t.region is t.root:
         t.means[(found.node.id, found.result)] = (total, weight)
+        t.weights[found.node.id] = each
+
+
+def of_parameters(value: Value) -> bool:
+    """Whether a value is computed from parameters, but for what stop-gradient holds back."""
+    seen = {value.node.id}
+    stack = [value.node]
+    while stack:
+        node = stack.pop()
+        if node.operation == "input" and node.get("kind") == "parameter":
+            return True
+        if node.operation != "stop-gradient":
+            new = [v.node for v in node.operands if v.node.id not in seen]
+            seen.update(n.id for n in new)
+            stack += new
+    return False
 
 
 class Cutter:
@@ -77,6 +94,7 @@ class Cutter:
     def __init__(self, t: Tracer) -> None:
         self.t = t
         self.axes = t.root.axes(t.per_block)
+        self.ratios: dict[int, Ratio] = {}  # weighted means met so far, by node
 
     def cut(self, value: Value) -> Cut:
         """What a scalar is in terms of batch sums."""
@@ -86,7 +104,7 @@ class Cutter:
             return Cut("fixed")
         noted = self.t.means.get((value.node.id, value.result))
         if noted is not None:
-            return self._noted(*noted)
+            return self._noted(value, *noted)
         node = value.node
         if node.operation in SAME and len(node.operands[0].shape) == 0:
             return self.cut(node.operands[0])
@@ -96,13 +114,18 @@ class Cutter:
             return UNKNOWN
         return self._combined(node)
 
-    def _noted(self, total: Value, weight: Value | int) -> Cut:
+    def _noted(self, value: Value, total: Value, weight: Value | int) -> Cut:
         if self.cut(total).kind != "sum":
             return UNKNOWN
         if isinstance(weight, int):
             return Cut("mean")
-        kind = self.cut(weight).kind
-        return Cut("weighted", total, weight) if kind in ("sum", "fixed") else UNKNOWN
+        if self.cut(weight).kind not in ("sum", "fixed"):
+            return UNKNOWN
+        return self._weighted(value, total, weight)
+
+    def _weighted(self, value: Value, total: Value, weight: Value) -> Cut:
+        self.ratios[value.node.id] = Ratio(value, total, weight)
+        return Cut("weighted", total, weight)
 
     def _combined(self, node: Node) -> Cut:
         parts = [self.cut(v) for v in node.operands]
@@ -144,7 +167,7 @@ class Cutter:
                 return Cut("mean")
             return self._scaled(node, above)
         if above.kind == below.kind == "sum":
-            return Cut("weighted", *node.operands)
+            return self._weighted(Value(node), *node.operands)
         return UNKNOWN
 
     def _is_count(self, node: Node) -> bool:
@@ -239,5 +262,6 @@ __all__ = [
     "check_names",
     "note_mean",
     "note_weighted",
+    "of_parameters",
     "report",
 ]

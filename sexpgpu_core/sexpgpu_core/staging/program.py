@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..diagnostics import Diagnostic, diagnostic, nearest, problem
+from ..diagnostics import Diagnostic, Problem, diagnostic, nearest, problem
 from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Function, Value, first_value, keyword
 from ..experiment.declarations import Experiment
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
 from ..ir.types import FLOATS, Type
+from ..spans import Span
 from .builtins.batch import Named
 from .context import Context
 from .contract import field_names
 from .faults import describe
 from .host import host
-from .metrics import Cutter, Reported, check_names, report
+from .metrics import Cutter, Reported, check_names, of_parameters, report
 from .tensor import Tensor
 from .traced import Metric, Traced
 from .tracer import Tracer
@@ -96,8 +97,10 @@ class Program:
         training = t.context.place == "O"
         results: dict[str, Node] = dict(losses) if training else {}
         cutter = Cutter(t)
+        kinds: dict[str, str] = {}
         if training:
-            _check_affine(self.evaluator, cutter, losses, blocks)
+            kinds = _check_affine(self.evaluator, cutter, losses, blocks)
+        ratios = tuple(cutter.ratios.values())
         metrics = self._metrics(cutter, results, losses, training)
         for path, node in t.proposals.items():
             results[f"proposal:{path}"] = node
@@ -114,6 +117,8 @@ class Program:
             self.used,
             dict(t.scalars),
             tuple(t.sites),
+            ratios,
+            frozenset(name for name, kind in kinds.items() if kind == "sum"),
         )
 
     def _metrics(
@@ -192,27 +197,49 @@ def _scalar(t: Tracer, value: Value, function: Function, name: str) -> Node:
 
 def _check_affine(
     evaluator: Evaluator, cutter: Cutter, losses: dict[str, Node], blocks: int
-) -> None:
-    """E-OBJECTIVE-NONLINEAR where blocks would change the loss; W-OBJECTIVE-SUM."""
+) -> dict[str, str]:
+    """What each loss is in terms of batch sums. E-OBJECTIVE-NONLINEAR where blocks would change
+    it, E-WEIGHT-DEPENDS; W-OBJECTIVE-SUM."""
+    kinds = {}
     for name, node in losses.items():
-        kind = cutter.cut(node).kind
-        origin = cutter.t.builder.graph.origin(node.node)
-        span = origin.span if origin else None
+        kind = kinds[name] = cutter.cut(node).kind
         if kind == "unknown" and blocks > 1:
-            raise problem(
-                "E-OBJECTIVE-NONLINEAR",
-                f"{name} is no affine combination of batch means: {node.node.operation}",
-                hint="mean over the batch last; what is meant over a block: (per-block form)",
-                operation=node.node.operation,
-            ).locate(span)
+            raise _nonlinear(cutter, name, node)
         if kind == "sum":
-            evaluator.warn(
-                diagnostic(
-                    "W-OBJECTIVE-SUM",
-                    f"{name} is a sum over the batch, so it grows with it",
-                    span=span,
-                    hint="take (mean x)",
-                    written="sum",
-                    nearest="mean",
-                )
-            )
+            evaluator.warn(_summed(name, _span(cutter, node)))
+    for ratio in cutter.ratios.values():
+        each = cutter.t.weights.get(ratio.node.node.id)
+        if each is not None and of_parameters(each):
+            raise problem(
+                "E-WEIGHT-DEPENDS",
+                "the weights of this weighted-mean depend on parameters",
+                hint="(weighted-mean x (stop-gradient w)), where no gradient is meant to flow",
+            ).locate(_span(cutter, ratio.node))
+        if each is None and blocks > 1 and of_parameters(ratio.weight):
+            raise _nonlinear(cutter, "the loss", ratio.node)
+    return kinds
+
+
+def _span(cutter: Cutter, node: Node) -> Span | None:
+    origin = cutter.t.builder.graph.origin(node.node)
+    return origin.span if origin else None
+
+
+def _nonlinear(cutter: Cutter, name: str, node: Node) -> Problem:
+    return problem(
+        "E-OBJECTIVE-NONLINEAR",
+        f"{name} is no affine combination of batch means: {node.node.operation}",
+        hint="mean over the batch last; what is meant over a block: (per-block form)",
+        operation=node.node.operation,
+    ).locate(_span(cutter, node))
+
+
+def _summed(name: str, span: Span | None) -> Diagnostic:
+    return diagnostic(
+        "W-OBJECTIVE-SUM",
+        f"{name} is a sum over the batch, so it grows with it",
+        span=span,
+        hint="take (mean x)",
+        written="sum",
+        nearest="mean",
+    )

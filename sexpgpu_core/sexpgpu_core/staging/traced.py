@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Value
 from ..ir.types import Type
 from ..records import NamedTuple
 from ..spans import Span
@@ -49,6 +49,16 @@ class Metric(NamedTuple):
     span: Span | None
 
 
+class Ratio(NamedTuple):
+    """A weighted mean that a loss is made of: `node` is total / weight, or 0 where the weight is.
+
+    In a step of several blocks the weight is the sum over all of them (45.1.1)."""
+
+    node: Value
+    total: Value
+    weight: Value
+
+
 class Traced(NamedTuple):
     """One traced program: a training stage, or a pass.
 
@@ -68,6 +78,8 @@ class Traced(NamedTuple):
     fields: Mapping[str, Type]  # the batch inputs that the graph reads
     scalars: Mapping[str, Any]  # canonical text -> tree (ir.scalars)
     sites: tuple[str, ...]  # of random nodes
+    ratios: tuple[Ratio, ...] = ()  # of the losses
+    summed: frozenset[str] = frozenset()  # losses that are sums over the batch, not means
 
 
 class OptimizerState(NamedTuple):

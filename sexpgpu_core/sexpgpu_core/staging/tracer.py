@@ -49,6 +49,7 @@ class Tracer:
         self.metrics: list[Any] = []  # metrics.Reported
         self.frozen = 0
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
+        self.weights: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
         self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)
         self.optimizer: Any = None  # optimize.Body while an update is traced
 

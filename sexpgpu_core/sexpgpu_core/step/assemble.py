@@ -20,6 +20,9 @@ Unreached = Callable[[list[str]], None]
 """Told the trainable parameters that no gradient reaches; raises Problems."""
 
 
+_COMBINE = {"max": "maximum", "min": "minimum"}
+
+
 def build_step(
     traced: Traced,
     optimization: Optimization,
@@ -40,7 +43,7 @@ def build_step(
     if missing and unreached is not None:
         unreached(missing)
     results: dict[str, Value] = {}
-    _metrics(b, blocks, results)
+    _metrics(b, traced, blocks, results)
     guard = guard or scaled
     _commit(b, traced, optimization, blocks, losses, gradients, guard, results)
     b.graph.results = results
@@ -56,20 +59,21 @@ def _blocks(
     """
     b = GradientBuilder(operations, Graph())
     if microbatches > 1:
-        return list(unroll(traced.graph, b, microbatches)), b
+        return list(unroll(traced.graph, b, microbatches, traced.ratios)), b
     went = inline(traced.graph, b, lambda node: None)
     b.policy, b.copy = "", 0
     return [{name: went[v.node.id, v.result] for name, v in traced.graph.results.items()}], b
 
 
 def _losses(b: Builder, traced: Traced, blocks: list[Mapping[str, Value]]) -> dict[str, Value]:
-    """Each loss: the mean over blocks (an affine combination of batch means, 45.4)."""
+    """Each loss: the mean over blocks (an affine combination of batch means, 45.4), or their sum
+    where it is a sum over the batch."""
     found = {}
     for name in traced.losses:
         total = blocks[0][name]
         for block in blocks[1:]:
             total = b("add", total, block[name])
-        if len(blocks) > 1:
+        if len(blocks) > 1 and name not in traced.summed:
             total = b("multiply", total, b.constant(1.0 / len(blocks), total.dtype))
         found[name] = total
     return found
@@ -105,13 +109,19 @@ def _loss_of(optimization: Optimization, path: str) -> str | None:
     return None if loss is None else f"loss:{loss}"
 
 
-def _metrics(b: Builder, blocks: list[Mapping[str, Value]], results: dict[str, Value]) -> None:
+def _metrics(
+    b: Builder,
+    traced: Traced,
+    blocks: list[Mapping[str, Value]],
+    results: dict[str, Value],
+) -> None:
     """Sums and weights add over blocks; max and min combine."""
+    combine = {f"metric:{m.name}:value": _COMBINE.get(m.kind, "add") for m in traced.metrics}
     for name, value in blocks[0].items():
         if not name.startswith("metric:"):
             continue
         for block in blocks[1:]:
-            value = b("add", value, block[name])
+            value = b(combine.get(name, "add"), value, block[name])
         results[name] = value
 
 

@@ -1,23 +1,33 @@
 """Blocks of a step: one traced graph copied once for each microbatch, on its own rows.
 
 Block k holds rows [k b, (k+1) b) of the global batch. Every block reads the same parameters and
-states. With one block nothing is copied.
+states. A weighted mean of the loss is divided by the weights of all blocks (45.1.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ..ir import Builder, Graph, Node, Value
 from ..ir.ops.loops import body_key
+from ..staging.traced import Ratio
 
 Replace = Callable[[Node], "Value | None"]
+Went = dict[tuple[int, int], Value]
+Instead = Mapping[int, Callable[[Went], Value]]
+"""By node: what stands in its place, made of where the values before it went."""
 
 
 def inline(
-    graph: Graph, b: Builder, replace: Replace, row_offset: int = 0, block: int = 0
-) -> dict[tuple[int, int], Value]:
+    graph: Graph,
+    b: Builder,
+    replace: Replace,
+    row_offset: int = 0,
+    block: int = 0,
+    others: Instead = MappingProxyType({}),
+) -> Went:
     """Copy a graph's live nodes into `b`; `replace(node)` gives the value of an input.
 
     Random nodes that have rows get `row_offset` added, so that a block draws what its rows of the
@@ -25,13 +35,15 @@ def inline(
     went.
     """
     copies = block * (1 + max((abs(n.copy) for n in graph.nodes), default=0))
-    went: dict[tuple[int, int], Value] = {}
+    went: Went = {}
     live = graph.live()
     b.graph.bodies.update(graph.bodies)
     for node in graph.nodes:
         if node.id not in live:
             continue
         instead = replace(node) if node.operation == "input" else None
+        if instead is None and node.id in others:
+            instead = others[node.id](went)
         if instead is not None:
             went[node.id, 0] = instead
             continue
@@ -87,14 +99,54 @@ def _copy_of(node: Node, copies: int) -> int:
     return node.copy + copies if node.copy > 0 else node.copy - copies
 
 
-def unroll(graph: Graph, b: Builder, blocks: int) -> list[dict[str, Value]]:
-    """The results of each block, in order. Batch inputs of `b`'s graph have all rows."""
+def unroll(
+    graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio] = ()
+) -> list[dict[str, Value]]:
+    """The results of each block, in order. Batch inputs of `b`'s graph have all rows.
+
+    `ratios`: weighted means whose weights are summed over all blocks first."""
+    shares = _shares(graph, b, blocks, ratios)
+    others = {r.node.node.id: _ratio(b, r, w) for r, w in zip(ratios, shares)}
     results = []
     for k in range(blocks):
-        went = inline(graph, b, _block_input(b, k, blocks), _rows(graph) * k, k)
+        went = inline(graph, b, _block_input(b, k, blocks), _rows(graph) * k, k, others)
         results.append({n: went[v.node.id, v.result] for n, v in graph.results.items()})
     b.policy, b.copy = "", 0
     return results
+
+
+def _shares(graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio]) -> list[Value]:
+    """Of each ratio the mean weight of a block; what it is computed from is copied for each block,
+    and met again when the block is."""
+    if not ratios:
+        return []
+    part = Graph()
+    part.nodes, part.origins, part.bodies = graph.nodes, graph.origins, graph.bodies
+    part.results = {str(i): ratio.weight for i, ratio in enumerate(ratios)}
+    each = unroll(part, b, blocks)
+    totals = []
+    for name in part.results:
+        total = each[0][name]
+        for block in each[1:]:
+            total = b("add", total, block[name])
+        totals.append(b("multiply", total, b.constant(1.0 / blocks, total.dtype)))
+    return totals
+
+
+def _ratio(b: Builder, ratio: Ratio, weight: Value) -> Callable[[Went], Value]:
+    """total / weight of a block, as the traced one is: 0 where the weight is, or without a test."""
+    tested = ratio.node.node.operation == "where"
+
+    def make(went: Went) -> Value:
+        b.policy, b.copy = ratio.node.node.policy, 0
+        total = went[ratio.total.node.id, ratio.total.result]
+        if not tested:
+            return b("divide", total, weight)
+        empty = b("equal", weight, b.like(0.0, weight))
+        safe = b("where", empty, b.like(1.0, weight), weight)
+        return b("where", empty, b.like(0.0, total), b("divide", total, safe))
+
+    return make
 
 
 def _rows(graph: Graph) -> int:

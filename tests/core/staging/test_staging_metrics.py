@@ -144,3 +144,36 @@ def test_several_losses_are_named() -> None:
         objective="(defun objective (&key image) (losses :a (mean (net image)) :b (mean image)))\n"
     )
     assert traced(text).losses == ("loss:a", "loss:b")
+
+
+@pytest.mark.parametrize(
+    ("form", "code"),
+    [
+        ("(weighted-mean (square y) (sum y :axis 1 :keep t))", "E-WEIGHT-DEPENDS"),
+        ("(/ (sum (square y)) (sum (abs y)))", "E-OBJECTIVE-NONLINEAR"),
+        ("(+ (sum y) (mean y))", "E-OBJECTIVE-NONLINEAR"),
+        ("(* (mean y) (mean y))", "E-OBJECTIVE-NONLINEAR"),
+    ],
+)
+def test_a_loss_that_blocks_would_change_is_told(form: str, code: str) -> None:
+    text = whole(
+        objective=f"(defun objective (&key image) (let ((y (net image))) {form}))\n",
+    )
+    with pytest.raises(Problem) as caught:
+        traced(text, microbatches=2)
+    assert caught.value.diagnostic.code == code
+    assert caught.value.diagnostic.span is not None
+
+
+def test_a_ratio_of_sums_by_data_and_two_weighted_means_are_ratios_of_the_loss() -> None:
+    form = """(+ (/ (sum (* (net image) 2)) (sum image))
+                 (* 3 (weighted-mean (net image) (slice image :axis 1 :end 10)))
+                 (mean (net image)))"""
+    found = traced(whole(objective=f"(defun objective (&key image) {form})\n"), microbatches=2)
+    assert len(found.ratios) == 2
+    assert found.summed == frozenset()
+
+
+def test_a_loss_that_is_a_sum_is_named() -> None:
+    found = traced(whole(objective="(defun objective (&key image) (sum (net image)))\n"))
+    assert found.summed == {"loss"}

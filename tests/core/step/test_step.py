@@ -12,6 +12,7 @@ from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.verify import verify
 from sexpgpu_core.staging.traced import (
     Group,
+    Metric,
     Optimization,
     OptimizerState,
     Parameter,
@@ -171,3 +172,21 @@ def test_a_parameter_that_the_loss_does_not_reach_is_told() -> None:
     traced = linear_regression(extra=True)
     with pytest.raises(Problem, match="E-PARAM-UNREACHED: v"):
         build_step(traced, optimization(traced), OPERATIONS, unreached=refuse)
+
+
+@pytest.mark.parametrize("microbatches", [1, 2, 4])
+def test_a_sum_over_the_batch_is_the_sum_of_its_blocks(microbatches: int) -> None:
+    block = linear_regression(ROWS // microbatches)
+    total = block.graph.results["metric:loss:sum"]
+    block.graph.results["loss"] = total
+    block.graph.results["metric:most:value"] = total
+    most = Metric("most", "max", None, (), None)
+    summed = block._replace(summed=frozenset(["loss"]), metrics=(most,))
+    graph = build_step(summed, optimization(summed), OPERATIONS, microbatches=microbatches)
+    found, given = run(graph, inputs(), OPERATIONS), inputs()
+    errors = (given["x"] @ given["w"] - given["y"]) ** 2
+    assert np.isclose(found["loss"], errors.sum(), rtol=1e-5)
+    parts = errors.reshape(microbatches, -1).sum(1)
+    assert np.isclose(found["metric:most:value"], parts.max(), rtol=1e-5)
+    m = given["w/m"] / 2 + ROWS * gradient(given)
+    assert np.allclose(found["next:optimizer:w/m"], m, atol=1e-4)

@@ -88,7 +88,7 @@ def weighted_mean(x: Value, weights: Value, *, axis: Value = NIL, keep: Value = 
     node = node_of("weighted-mean", x, t)
     want_floats("weighted-mean", node, x)
     w = operands("weighted-mean", (x, _as_dtype(t, weights, node.dtype)))[1][1]
-    b = t.builder
+    b, given = t.builder, w
     w = b("stop-gradient", w)
     product = b("multiply", node, w)
     if w.shape != product.shape:
@@ -97,7 +97,7 @@ def weighted_mean(x: Value, weights: Value, *, axis: Value = NIL, keep: Value = 
     total = reduced(t, "reduce-sum", product, axes, flag(keep))
     weight = reduced(t, "reduce-sum", w, axes, flag(keep))
     found = guarded_ratio(t, total, weight)
-    note_weighted(t, found, total, weight)
+    note_weighted(t, found, total, weight, given)
     return t.tensor(found)
 
 

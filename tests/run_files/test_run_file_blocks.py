@@ -1,0 +1,54 @@
+"""A step is the same step in 1, 4 and 16 microbatches: gradients, clipping, EMA, metrics."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from sexpgpu_core import api
+
+FILE = Path(__file__).parent / "masked_gpt.lisp"
+
+
+def trained(tmp_path: Path, blocks: int, **sets: str) -> tuple[dict[str, Any], dict[str, float]]:
+    """Arrays at the end, and the metrics of the last step."""
+    chosen = [("blocks", str(blocks)), *sets.items()]
+    done = api.run(FILE, sets=chosen, steps=1, name=f"m{blocks}", runs_root=tmp_path)
+    assert done.exit == 0
+    folder = tmp_path / f"m{blocks}"
+    arrays: dict[str, Any] = {}
+    for path in sorted((folder / "checkpoints" / "step-00000001").glob("*.safetensors")):
+        arrays.update({f"{path.stem}:{name}": a for name, a in load_file(path).items()})
+    lines = (folder / "events.jsonl").read_text().splitlines()
+    (step,) = [e for e in map(json.loads, lines) if e["event"] == "step"]
+    return arrays, step["metrics"]
+
+
+def apart(a: Any, b: Any) -> float:
+    """How far b is from a, relative to a's size."""
+    return float(np.linalg.norm(a.astype("f8") - b) / max(np.linalg.norm(a.astype("f8")), 1e-30))
+
+
+@pytest.mark.parametrize("bound", ["nil", "0.25"])
+def test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask(
+    tmp_path: Path, bound: str
+) -> None:
+    whole, metrics = trained(tmp_path, 1, bound=bound)
+    gradients = [name for name in whole if name.endswith("/g")]
+    assert len(gradients) == 28
+    for blocks in (4, 16):
+        parts, theirs = trained(tmp_path, blocks, bound=bound)
+        assert parts.keys() == whole.keys()
+        far = {name: apart(whole[name], parts[name]) for name in gradients}
+        assert max(far.values()) <= 1e-6, max(far.items(), key=lambda item: item[1])
+        for name in whole:
+            assert apart(whole[name], parts[name]) <= 1e-6, name
+        for name in ("train/tokens", "train/most"):  # a sum and a maximum, both whole numbers
+            assert theirs[name] == metrics[name]
+        assert theirs["train/loss"] == pytest.approx(metrics["train/loss"], rel=1e-6)
+        assert theirs["train/objective"] == pytest.approx(metrics["train/objective"], rel=1e-6)
