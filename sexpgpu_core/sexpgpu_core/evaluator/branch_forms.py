@@ -14,7 +14,7 @@ from .definitions import core_symbol, native_macro
 from .machine import Machine
 from .made_forms import form as make
 from .made_forms import form_with, fresh, listed, quoted
-from .mistakes import replacing, shape
+from .mistakes import bare_call, is_bare_call, replacing, shape
 from .nodes import Code, Constant, If, Node, value_code
 from .printer import brief
 from .scope import Scope, Tail
@@ -139,6 +139,8 @@ def _cond(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
         if clause.car.__class__ is Symbol and clause.car.name in ("ELSE", "OTHERWISE"):
             edit = replacing(clause, repr(clause.car), "t")
             raise shape("cond", "(t form...)", f"the last test is t, not {clause.car!r}", edit)
+        if is_bare_call(clause, scope.variables):
+            raise bare_call(clause)
         test = an.node(clause.car, scope, None, clause)
         before = an.weight
         rows.append((test, an.forms(clause.cdr, scope, tail) if clause.cdr is not NIL else None,

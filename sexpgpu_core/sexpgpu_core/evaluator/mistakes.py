@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Change, Edit, Problem, nearest, problem
@@ -50,6 +50,26 @@ def replacing(at: Value, old: str, new: str) -> Edit | None:
     if span is None or isinstance(span, MadeSpan) or span.text.lower() != old.lower():
         return None
     return Edit(f"write {new}", (Change(span, new),))
+
+
+def is_bare_call(clause: Cons, variables: Container[Symbol]) -> bool:
+    """Whether a clause of cond is written as a call: its test is a standard function's name, and
+    no variable's."""
+    test = clause.car
+    if test.__class__ is not Symbol or test in variables or test.value is not UNBOUND:
+        return False
+    return test.home == "" and test.name in BUILTINS and clause.cdr.__class__ is Cons
+
+
+def bare_call(clause: Cons) -> Problem:
+    """E-FORM-SHAPE of `(cond (> x 2) ...)`, with the clause's own parentheses as its edit."""
+    call, span = brief(clause), span_of(clause)
+    why = f"the test of the clause {call} is the function {clause.car!r}"
+    edit = None
+    if span is not None and not isinstance(span, MadeSpan):
+        edit = Edit("put the test in parentheses", (Change(span, f"({span.text})"),))
+    found = shape("cond", f"({call} form...)", why, edit)
+    return found if span is None else found.locate(span)
 
 
 def no_function_form(form: Cons) -> Problem:

@@ -92,6 +92,7 @@ class Build(Node):
     def compile(self, m: Machine) -> Code:
         steps = [(kind, value_code(node, m)) for kind, node in self.parts]
         end, at, vector = value_code(self.end, m), self.at, self.vector
+        last = len(steps) - 1 if self.end.__class__ is Constant and not vector else -1
         if all(kind == "item" for kind, _ in steps) and not vector:
             return _build_items([code for _, code in steps], end)
 
@@ -102,8 +103,8 @@ class Build(Node):
                 kind, value = parts[index]
                 if kind == "item":
                     result = Cons(value, result)
-                elif kind == "splice" and result is NIL and index == len(parts) - 1 and not vector:
-                    result = value
+                elif kind == "splice" and index == last and result is NIL:
+                    result = value  # what nothing follows is shared and may be no list
                 else:
                     try:
                         result = _splice(value, result, kind)

@@ -97,6 +97,8 @@ BRANCHES = [
 TEMPLATES = [
     ("`(1 ,@(list 2 3) ,(+ 2 2))", "(1 2 3 4)"),
     ("`(a ,@'(b) . c)", "(a b . c)"),
+    ("`(0 ,@'(1 . 2))", "(0 1 . 2)"),
+    ("(handler-case `(,@'(1 . 2) . ,(car (list nil))) (type-error () :no-list))", ":no-list"),
     ("`#(1 ,(+ 1 1) ,@(list 3))", "#(1 2 3)"),
     ("(let ((a 1)) (eval (eval ``(list ,,a ',',a))))", "(1 1)"),
     ("(let ((xs '(1 2))) (eval (eval ``(list ,@',xs))))", "(1 2)"),

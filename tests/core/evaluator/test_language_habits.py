@@ -54,6 +54,10 @@ def test_an_escape_for_a_new_line_is_told_of_format() -> None:
     assert any("~%" in str(d.hint) for d in said('(print "a\\n")'))
 
 
+def test_a_variable_with_the_name_of_a_function_is_a_test() -> None:
+    assert said("(defun f (list) (cond (list 1) (t 2)))") == []
+
+
 def test_every_language_has_its_words_and_no_word_is_one_of_ours() -> None:
     assert min(map(len, (SCHEME, CLOJURE, EMACS, PYTHON))) > 15
     assert not set(HABITS) & {name.upper() for name in function_names(Evaluator())}
