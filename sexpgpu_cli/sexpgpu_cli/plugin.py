@@ -57,6 +57,7 @@ PAGES = (
     ("optim", "sexpgpu/optim"),
     ("metrics", "Metrics"),
     ("numerics", "Numerics"),
+    ("ir", "The graph"),
     ("devices", "Devices"),
     ("environment", "Environment"),
     ("cli", "The command line"),

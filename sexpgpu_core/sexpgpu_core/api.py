@@ -118,8 +118,11 @@ def device(name: str, registry: Registry | None = None) -> Device:
     return made
 
 
-def compile(loaded: Loaded, device: Device) -> Compiled:
-    """Trace, differentiate, fuse and plan every stage and pass for a device. Opens nothing."""
+def compile(loaded: Loaded, device: Device, watch: Any = None) -> Compiled:
+    """Trace, differentiate, fuse and plan every stage and pass for a device. Opens nothing.
+
+    `watch`: told each program, pass of the compiler and the graph after it.
+    """
     from .compile.pipeline import compile_experiment
 
     return compile_experiment(
@@ -128,6 +131,7 @@ def compile(loaded: Loaded, device: Device) -> Compiled:
         operations=operations(loaded.registry),
         device=device,
         loaders=loaded.loaders,
+        watch=watch,
     )
 
 
@@ -163,7 +167,7 @@ def check(
             return _checked_library(library(source, rows), source)
         loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
         evaluator = loaded.evaluator
-        summary = _checked(loaded, _device_of(rows, device))
+        summary = _checked(loaded, device_of(rows, device))
     except (Problem, Problems) as error:
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
@@ -265,26 +269,6 @@ def library(source: Source, registry: Registry | None = None) -> Evaluator:
     )
 
 
-def graph_text(
-    file: str | Path | Source,
-    *,
-    stage: str | None = None,
-    graph: str = "train",
-    phase: str = "optimized",
-    variant: str | None = None,
-    sets: Sets = (),
-    steps: int | None = None,
-    seed: int | None = None,
-    device_name: str | None = None,
-) -> str:
-    """A program's graph as text that parses back; phase lowered: its kernels and calls."""
-    loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed)
-    compiled = compile(loaded, _device_of(loaded.registry, device_name))
-    from .compile.show import show
-
-    return show(compiled, graph, stage, phase)
-
-
 def run(
     file: str | Path,
     *,
@@ -314,7 +298,7 @@ def run(
     chosen = device or loaded.experiment.run.device or "cpu"
     return train(
         loaded,
-        _device_of(loaded.registry, chosen),
+        device_of(loaded.registry, chosen),
         compile,
         operations,
         asked=Asked(threads, name, resume, resume_changed, origin, if_exists, deadline, dry),
@@ -347,7 +331,8 @@ def _where_it_was(manifest: Mapping[str, Any]) -> str:
     return Path(manifest.get("cwd", "."), manifest["file"]).as_posix()
 
 
-def _device_of(registry: Registry, name: str | None) -> Device:
+def device_of(registry: Registry, name: str | None) -> Device:
+    """A device by name; of none `cpu` where it is installed, else `reference`."""
     if name is None:
         name = "cpu" if registry.get("devices", "cpu") is not None else "reference"
     return device(name, registry)

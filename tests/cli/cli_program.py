@@ -60,7 +60,7 @@ SELECTION = {"variant": None, "point": None, "set": {}, "values": {"lr": "0.003"
 
 
 class Api:
-    """Answers of `sexpgpu_core.api` as the verbs expect them; keeps what it was asked."""
+    """Answers of `api` and `inspection` as the verbs expect them; keeps what it was asked."""
 
     def __init__(self) -> None:
         self.asked: dict[str, Any] = {}
@@ -99,4 +99,6 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Api:
     made: Any = Api()
     monkeypatch.setitem(sys.modules, "sexpgpu_core.api", made)
     monkeypatch.setattr(sexpgpu_core, "api", made, raising=False)
+    monkeypatch.setitem(sys.modules, "sexpgpu_core.inspection", made)
+    monkeypatch.setattr(sexpgpu_core, "inspection", made, raising=False)
     return made

@@ -36,6 +36,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sweeps", "lisp_files"),
     ("training",),
     ("api",),
+    ("inspection",),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`
 reads the hook specs, and a package may import within itself."""

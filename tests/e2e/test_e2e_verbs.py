@@ -190,3 +190,39 @@ def test_variables_of_the_environment_are_known_or_told(sound: Folder) -> None:
     done = sound("check", "x.lisp", SEXPGPU_CASH="x")
     assert done.exit == 2
     assert "did you mean SEXPGPU_CACHE?" in done.err
+
+
+WRITTEN = """(let* ((h (nn:linear (one-hot x 27 :dtype :f32) 32))
+         (m (exp h)))
+    (nn:linear (+ (/ m (sum m :axis -1 :keep t))
+                  (* h (rsqrt (+ 1e-6 (mean (square h) :axis -1 :keep t)))))
+               27))"""
+
+
+def test_explain_says_what_passes_did_and_which_patterns_were_found_or_why_not(
+    folder: Folder,
+) -> None:
+    folder.write("x.lisp", network(model=WRITTEN))
+    done = folder.quick("explain", "x.lisp", "--passes", "--json")
+    validate(done.document, "explain")
+    patterns = [p for p in done.document["patterns"] if p["program"] == "step/train"]
+    assert [(p["name"], p["found"]) for p in patterns] == [("softmax", False), ("rms-norm", True)]
+    assert "overflows" in patterns[0]["reason"]
+    assert "rms-norm in step/train" in folder.quick("explain", "x.lisp").out
+    assert done.document["interpreted"] == []
+    slow = folder.quick("explain", "x.lisp", "--device", "reference", "--json").document
+    assert "matmul" in slow["interpreted"]
+
+
+@pytest.mark.parametrize("name", ["patterns", "join", "precision", "hoist", "expand", "dead"])
+def test_the_graph_after_each_pass_reads_back(sound: Folder, name: str) -> None:
+    text = sound.quick("ir", "x.lisp", "--pass", name, "--limit", "0").out
+    read = parse(text)
+    assert read.nodes
+    assert same(parse(write(read)), read)
+
+
+def test_a_pass_that_there_is_not_names_the_nearest(sound: Folder) -> None:
+    done = sound.quick("ir", "x.lisp", "--pass", "patern")
+    assert done.exit == 2
+    assert "patterns" in done.err

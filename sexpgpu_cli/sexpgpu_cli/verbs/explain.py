@@ -1,27 +1,85 @@
-"""`explain CODE`: the page of an error or warning code."""
+"""`explain FILE`: what the compiler made of it. `explain CODE`: the page of a code."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import indent
+from typing import Any
 
 import click
 
 from sexpgpu_core.diagnostics import Code, catalogue, nearest, problem
 from sexpgpu_core.diagnostics.example import example
 
-from ..answer import Answer, document
+from .. import files
+from ..answer import Answer, cut, document
 from ..flags import verb
-from ..invocation import Invocation
+from ..invocation import Invocation, selection_flags
+from ..table import table
 
 PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"}
 """Where an example of a frame stands, if not in a file of its own."""
 
 
-@verb("explain")
-@click.argument("code", metavar="CODE")
-def explain(invocation: Invocation, code: str) -> Answer:
-    """Say what CODE means and what to do about it."""
-    return page(invocation, find(code))
+@verb("explain", select=True)
+@click.argument("name", metavar="FILE|CODE")
+@click.option("--device", metavar="NAME", help="Compile for that device; default cpu.")
+@click.option("--passes", is_flag=True, help="What each pass did: all that there is yet.")
+def explain(
+    invocation: Invocation,
+    name: str,
+    selection: dict[str, Any],
+    device: str | None,
+    passes: bool,
+) -> Answer:
+    """Say what the compiler made of FILE, or what CODE means and what to do about it."""
+    if _is_file(name):
+        return _file(invocation, name, selection, device)
+    return page(invocation, find(name))
+
+
+def _is_file(name: str) -> bool:
+    return name == "-" or name.endswith(".lisp") or Path(name).is_file()
+
+
+def _file(
+    invocation: Invocation, name: str, selection: dict[str, Any], device: str | None
+) -> Answer:
+    from sexpgpu_core import inspection
+
+    source = files.read(name) if name == "-" else name
+    found = inspection.explanation(source, device_name=device, **selection)
+    lists = {key: cut(found[key], invocation.limit) for key in ("passes", "patterns")}
+    left = {key: more for key, (_, more) in lists.items() if more}
+    shown = {**found, **{key: rows for key, (rows, _) in lists.items()}}
+    told = document("explain", file=name, **shown)
+    lines = _text(shown)
+    if left:
+        again = f"sexpgpu explain {name}{selection_flags(selection)} --passes --limit 0"
+        told.update(omitted=left, more=again)
+        lines.append(f"... {sum(left.values())} more rows: {again}")
+    return Answer(told, "\n".join(lines))
+
+
+def _text(found: dict[str, Any]) -> list[str]:
+    rows = [
+        [p["program"], p["name"], str(p["before"]), str(p["after"]), f"{1e3 * p['duration_s']:.1f}"]
+        for p in found["passes"]
+    ]
+    lines = table(["program", "pass", "nodes", "after", "ms"], rows, left=2)
+    lines += ["", "Written out in the file:" if found["patterns"] else "No pattern written out."]
+    lines += [_pattern(p) for p in found["patterns"]]
+    names = " ".join(found["interpreted"])
+    kept = f"Interpreted, not compiled: {names}" if names else "Nothing is interpreted."
+    return [*lines, "", kept]
+
+
+def _pattern(row: dict[str, Any]) -> str:
+    where = f"{row['file']}:{row['span']['line']}" if "span" in row else row["program"]
+    times = f" ({row['count']} times)" if row["count"] > 1 else ""
+    if row["found"]:
+        return f"  {where}: {row['name']}{times} in {row['program']}"
+    return f"  {where}: no {row['name']}{times} in {row['program']}: {row['reason']}"
 
 
 def find(code: str) -> Code:

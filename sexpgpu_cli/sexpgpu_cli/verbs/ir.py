@@ -22,6 +22,7 @@ PHASES = ("traced", "differentiated", "optimized", "lowered")
 @click.option("--stage", metavar="NAME", help="A training stage; default the only one.")
 @click.option("--graph", metavar="train|PASS", default="train", help="Training, or a pass.")
 @click.option("--phase", type=click.Choice(PHASES), default="optimized", help="How far; optimized.")
+@click.option("--pass", "after", metavar="NAME", help="After that pass of the compiler instead.")
 @click.option("-o", "--out", metavar="PATH", help="Write it whole to a file.")
 def ir(
     invocation: Invocation,
@@ -30,18 +31,20 @@ def ir(
     stage: str | None,
     graph: str,
     phase: str,
+    after: str | None,
     out: str | None,
 ) -> Answer:
     """Print the graph of FILE: the first 2 KB, unless -o or --limit 0."""
-    from sexpgpu_core import api
+    from sexpgpu_core import inspection
 
     source = files.read(file) if file == "-" else file
-    text = api.graph_text(source, stage=stage, graph=graph, phase=phase, **selection)
+    text = inspection.graph_text(
+        source, stage=stage, graph=graph, phase=phase, after=after, **selection
+    )
     if out is not None:
         return _written(text, graph, out)
-    again = (
-        f"sexpgpu ir {file}{selection_flags(selection)} --graph {graph} --phase {phase} --limit 0"
-    )
+    which = f"--phase {phase}" if after is None else f"--pass {after}"
+    again = f"sexpgpu ir {file}{selection_flags(selection)} --graph {graph} {which} --limit 0"
     shown = bounded(text, again, invocation.limit)
     return Answer(document("ir", graph=graph, phase=phase, text=text), shown)
 

@@ -149,7 +149,8 @@ def _through_expansion(
             local[v.node.id, v.result] = g
     sweep(b, inside, local)
     b.policy, b.copy = node.policy, node.copy
-    return tuple(local.get((v.node.id, v.result)) for v in node.operands)
+    # An operand that is given twice has one cotangent: taken out, so that it is handed on once.
+    return tuple([local.pop((v.node.id, v.result), None) for v in node.operands])
 
 
 def _between(results: tuple[Value, ...], stop: set[int]) -> list[Node]:

@@ -23,7 +23,10 @@ from .phases import Phases
 from .summary import summarize
 from .traces import Traces, trace_experiment
 
-COMPILER = ("autodiff", "compile", "ir", "ir/ops", "kernels", "passes", "plan", "staging", "step")
+COMPILER = (
+    *("autodiff", "compile", "ir", "ir/ops", "kernels", "passes", "passes/patterns", "plan"),
+    *("staging", "step"),
+)
 """Folders of core whose code decides what a graph becomes."""
 
 
@@ -45,8 +48,9 @@ def check_experiment(
 
     def compile_it() -> dict[str, Any]:
         from .pipeline import compile_traces
+        from .programs import nobody
 
-        job = compile_traces(traces, operations, device, Phases()).job
+        job = compile_traces(traces, operations, device, Phases(), nobody()).job
         summary = job.summary
         return {
             "memory": dict(summary["memory"]),

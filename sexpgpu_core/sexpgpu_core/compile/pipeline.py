@@ -27,7 +27,7 @@ from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
 from .persistents import initials, persistent_types
 from .phases import Phases
-from .programs import Target, flops_of, make_unit, scalars_of
+from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
 from .stages import PassTrace, StageTrace
 from .summary import memory, summarize
 from .traces import Traces, trace_experiment
@@ -55,6 +55,7 @@ class Compiled(NamedTuple):
     stages: Mapping[str, StageTrace]
     passes: Mapping[str, PassTrace]
     steps: Mapping[str, Graph]  # program -> graph before the passes
+    told: Told
 
 
 @collector_off()
@@ -65,28 +66,31 @@ def compile_experiment(
     operations: Operations,
     device: Device,
     loaders: Mapping[str, Loader],
+    watch: Watched | None = None,
 ) -> Compiled:
     """Everything a run needs, decided. Raises Problem or Problems; opens no device."""
     phases = Phases()
     traces = trace_experiment(experiment, evaluator, operations, loaders, phases)
-    return compile_traces(traces, operations, device, phases)
+    return compile_traces(traces, operations, device, phases, nobody(watch))
 
 
 def compile_traces(
-    traces: Traces, operations: Operations, device: Device, phases: Phases
+    traces: Traces, operations: Operations, device: Device, phases: Phases, told: Told
 ) -> Compiled:
     """What follows on tracing: backward, updates, passes, fusion, plans."""
-    target = Target(device, operations, traces.experiment.run.precision, phases)
+    target = Target(device, operations, traces.experiment.run.precision, phases, told)
     persistent = layout_persistent(persistent_types(traces.stages.values()))
-    graphs = _step_graphs(traces.experiment, traces.stages, operations, phases)
-    graphs.update(traces.pass_graphs())
+    graphs = _step_graphs(traces.experiment, traces.stages, operations, phases, told)
+    with phases.phase("patterns"):
+        for name, graph in traces.pass_graphs().items():
+            graphs[name] = recognized(name, graph, operations, told)
     precisions = _precisions(traces)
     units = {
         n: make_unit(n, g, persistent, target._replace(precision=precisions[n]))
         for n, g in graphs.items()
     }
     job = _job(traces, units, persistent, operations)
-    return Compiled(job, phases, traces.stages, traces.passes, graphs)
+    return Compiled(job, phases, traces.stages, traces.passes, graphs, told)
 
 
 def _precisions(traces: Traces) -> dict[str, str]:
@@ -102,13 +106,17 @@ def _step_graphs(
     stages: Mapping[str, StageTrace],
     operations: Operations,
     phases: Phases,
+    told: Told,
 ) -> dict[str, Graph]:
     """The step of every training stage, by program."""
     graphs = {}
     for key, stage in stages.items():
+        program = f"step/{key.partition(':')[2]}"
+        with phases.phase("patterns"):
+            found = recognized(program, stage.traced.graph, operations, told)
         with phases.phase("step"):
             graph = build_step(
-                stage.traced,
+                stage.traced._replace(graph=found),
                 stage.optimization,
                 operations,
                 microbatches=stage.microbatches,
@@ -117,7 +125,7 @@ def _step_graphs(
                 unreached=unreached(stage.traced),
             )
         phases.count("step nodes", len(graph.nodes))
-        graphs[f"step/{key.partition(':')[2]}"] = graph
+        graphs[program] = graph
     return graphs
 
 

@@ -2,34 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ..device import Device, Unit
 from ..ir import Graph, Operations
 from ..kernels.fuse import schedule
-from ..passes.optimize import optimize
+from ..passes.optimize import Report, Watch, optimize, passed
+from ..passes.patterns import Finding, find_patterns
 from ..plan.make import make_plan
 from ..plan.plan import Persistent
 from ..records import NamedTuple
 from .phases import Phases
 
+Watched = Callable[[str, str, Graph], None]
+"""Told the program, the pass and the graph after it."""
+
+
+class Told(NamedTuple):
+    """What the compiler did, by program, for `explain`."""
+
+    patterns: dict[str, list[Finding]]
+    passes: dict[str, list[Report]]
+    watch: Watched | None = None
+
+    def of(self, program: str) -> Watch | None:
+        """What a program's passes are told to."""
+        return None if self.watch is None else partial(self.watch, program)
+
+
+def nobody(watch: Watched | None = None) -> Told:
+    """Nothing told yet."""
+    return Told({}, {}, watch)
+
 
 class Target(NamedTuple):
-    """What every program of a compile shares. `stop`: compile no further than this phase."""
+    """What every program of a compile shares."""
 
     device: Device
     operations: Operations
     precision: str
     phases: Phases
+    told: Told | None = None
 
 
 def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -> Unit:
     """One program. At level "graph" the device takes the optimized graph itself."""
     phases, operations = target.phases, target.operations
     library = target.device.library
+    told = target.told or nobody()
     with phases.phase("optimize"):
-        small, _ = optimize(graph, operations, library, target.precision)
+        small, reports = optimize(graph, operations, library, target.precision, told.of(name))
+    told.passes.setdefault(name, []).extend(reports)
     phases.count("nodes", len(small.nodes))
     if target.device.level == "graph":
         return Unit(name, small, None)
@@ -40,6 +65,20 @@ def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -
     phases.count("calls", len(plan.calls))
     phases.count("buffers", len(plan.buffers))
     return Unit(name, small, plan)
+
+
+def recognized(name: str, graph: Graph, operations: Operations, told: Told) -> Graph:
+    """A traced graph with composites in place of what the file wrote out."""
+    findings = told.patterns.setdefault(name, [])
+
+    def change(graph: Graph) -> Graph:
+        found, new = find_patterns(graph, operations)
+        findings.extend(new)
+        return found
+
+    found, report = passed("patterns", change, graph, told.of(name))
+    told.passes[name] = [report]
+    return found
 
 
 def scalars_of(graph: Graph, trees: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,31 @@ from ..ir import Graph
 from ..ir.text import write
 from ..kernels.dump import dump_call
 from ..kernels.kernel import KernelCall, Repeat
+from ..passes.optimize import PASSES
 from ..plan.plan import Plan
 from .pipeline import Compiled
+from .programs import Watched
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
+
+
+class AfterPass:
+    """Texts of all programs after one pass; give `watch` to the compile."""
+
+    def __init__(self, name: str) -> None:
+        self.name = _known(name, list(PASSES), "pass of the compiler")
+        self.texts: dict[str, str] = {}
+
+    @property
+    def watch(self) -> Watched:
+        return self._note
+
+    def _note(self, program: str, name: str, graph: Graph) -> None:
+        if name == self.name:
+            self.texts[program] = write(graph)
+
+    def show(self, compiled: Compiled, graph: str, stage: str | None) -> str:
+        return self.texts[_program(compiled, graph, stage)]
 
 
 def show(compiled: Compiled, graph: str, stage: str | None, phase: str) -> str:

@@ -7,7 +7,8 @@ bodies go through the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable
 
 from ..ir import Builder, Graph
 from ..ir.operation import Operations
@@ -20,34 +21,58 @@ from .loops import bodies_of, join_scans, with_bodies
 from .precision import precision_change
 from .rebuild import rebuild
 
+PASSES = ("patterns", "join", "precision", "hoist", "expand", "dead")
+"""In order; `patterns` is before autodiff."""
+
 LOOPS = ("scan", "while", "cond")
 
 
 class Report(NamedTuple):
-    """What happened, for `explain`: nodes after each pass, by the pass's name."""
+    """What a pass did, for `explain`: nodes before and after, seconds of CPU time."""
 
-    nodes: Mapping[str, int]
+    name: str
+    before: int
+    after: int
+    duration: float
+
+
+Watch = Callable[[str, Graph], None]
+"""Told each pass and the graph after it; the graph is the pass's until it returns."""
 
 
 def optimize(
-    graph: Graph, operations: Operations, library: Callable[[str], bool], precision: str = "f32"
+    graph: Graph,
+    operations: Operations,
+    library: Callable[[str], bool],
+    precision: str = "f32",
+    watch: Watch | None = None,
+) -> tuple[Graph, list[Report]]:
+    """The graph that a device is given, and what each pass did. `library`: the device's. Results
+    keep their names and their dtypes."""
+    passes: dict[str, Callable[[Graph], Graph]] = {
+        "join": lambda g: join_scans(g, operations),
+        "precision": lambda g: apply_precision(g, operations, precision),
+        "hoist": lambda g: hoist(g, operations),
+        "expand": lambda g: _simplify(g, operations, library),
+        "dead": drop_dead,
+    }
+    reports = []
+    for name, change in passes.items():
+        graph, report = passed(name, change, graph, watch)
+        reports.append(report)
+    return graph, reports
+
+
+def passed(
+    name: str, change: Callable[[Graph], Graph], graph: Graph, watch: Watch | None = None
 ) -> tuple[Graph, Report]:
-    """The graph that a device is given, and a report. `library`: the device's. Results keep
-    their names and their dtypes."""
-    counts = {"traced": len(graph.nodes)}
-    graph = join_scans(graph, operations)
-    counts["join"] = len(graph.nodes)
-    policed = apply_precision(graph, operations, precision)
-    if policed is not graph:
-        graph = policed
-        counts["precision"] = len(graph.nodes)
-    graph = hoist(graph, operations)
-    counts["hoist"] = len(graph.nodes)
-    graph = _simplify(graph, operations, library)
-    counts["expand"] = len(graph.nodes)
-    graph = drop_dead(graph)
-    counts["dead"] = len(graph.nodes)
-    return graph, Report(counts)
+    """A pass applied, timed and told of."""
+    start, before = time.process_time(), len(graph.nodes)
+    graph = change(graph)
+    report = Report(name, before, len(graph.nodes), time.process_time() - start)
+    if watch is not None:
+        watch(name, graph)
+    return graph, report
 
 
 def _mixed(graph: Graph, precision: str) -> bool:

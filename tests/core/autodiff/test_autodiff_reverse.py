@@ -157,3 +157,27 @@ def test_deep_graphs_need_no_recursion() -> None:
     for _ in range(5000):
         y = b("sin", y)
     assert differentiate(b.graph, OPERATIONS, y, {"x": x})["x"] is not None
+
+
+@pytest.mark.parametrize(
+    ("operation", "shape", "times", "attributes"),
+    [
+        ("dot", (3,), 2, {}),
+        ("outer", (3,), 2, {}),
+        ("einsum", (3,), 2, {"subscripts": "i,i->i"}),
+        ("attention", (1, 3, 1, 2), 3, {}),
+    ],
+)
+def test_an_operand_that_is_given_twice_counts_once_a_place(
+    operation: str, shape: tuple[int, ...], times: int, attributes: dict[str, object]
+) -> None:
+    b, x = _start(shape)
+    several = [b.input(f"x{i}", "parameter", "f64", shape) for i in range(times)]
+    names = {"x": x, **{f"x{i}": v for i, v in enumerate(several)}}
+    one = _sum(b, b(operation, *[x] * times, **attributes))
+    apart = _sum(b, b(operation, *several, **attributes))
+    found = differentiate(b.graph, OPERATIONS, b("add", one, apart), names)
+    b.graph.results = found
+    at = np.random.default_rng(0).standard_normal(shape)
+    values = run(b.graph, dict.fromkeys(names, at), OPERATIONS)
+    np.testing.assert_allclose(values.pop("x"), sum(values.values()), rtol=1e-12)

@@ -10,7 +10,7 @@ from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.passes.dead import drop_dead
 from sexpgpu_core.passes.expand import expansion
-from sexpgpu_core.passes.optimize import apply_precision, optimize
+from sexpgpu_core.passes.optimize import PASSES, apply_precision, optimize
 from sexpgpu_core.passes.precision import precision_change
 from sexpgpu_core.passes.rebuild import rebuild
 
@@ -155,9 +155,20 @@ def test_elementwise_work_follows_its_widest_operand() -> None:
 def test_a_policy_of_f32_changes_nothing() -> None:
     b, x, y = small()
     b.graph.results = {"r": b("matmul", x, y, **{"transpose-y": True})}
-    graph, report = optimize(b.graph, OPERATIONS, lambda name: True)
+    graph, reports = optimize(b.graph, OPERATIONS, lambda name: True)
     assert names(graph) == names(b.graph)
-    assert "precision" not in report.nodes
+    assert [r.name for r in reports] == list(PASSES[1:])
+    assert {(r.before, r.after) for r in reports} == {(3, 3)}
+
+
+def test_each_pass_is_told_of_with_the_graph_after_it() -> None:
+    b, x, _ = small()
+    b.graph.results = {"r": b("softmax", x, axis=1)}
+    seen: dict[str, list[str]] = {}
+    optimize(b.graph, OPERATIONS, nothing, watch=lambda name, g: seen.update({name: names(g)}))
+    assert list(seen) == list(PASSES[1:])
+    assert "softmax" in seen["hoist"]
+    assert "softmax" not in seen["expand"]
 
 
 def test_optimizing_keeps_what_is_computed() -> None:

@@ -1,0 +1,58 @@
+"""What the compiler makes of a file: a program's graph as text, and what each pass did.
+
+Like `api`: a path or a `spans.Source` and a selection, Problem or Problems for a user's mistakes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from . import api
+from .api import Sets
+from .spans import Source
+
+
+def graph_text(
+    file: str | Path | Source,
+    *,
+    stage: str | None = None,
+    graph: str = "train",
+    phase: str = "optimized",
+    after: str | None = None,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    device_name: str | None = None,
+) -> str:
+    """A program's graph as text that parses back; phase lowered: its kernels and calls.
+
+    `after`: instead, the graph after that pass of the compiler.
+    """
+    from .compile.show import AfterPass, show
+
+    seen = AfterPass(after) if after is not None else None
+    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    device = api.device_of(loaded.registry, device_name)
+    compiled = api.compile(loaded, device, seen.watch if seen else None)
+    return seen.show(compiled, graph, stage) if seen else show(compiled, graph, stage, phase)
+
+
+def explanation(
+    file: str | Path | Source,
+    *,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    device_name: str | None = None,
+) -> dict[str, Any]:
+    """What the compiler did of a file, by the keys of schemas/explain.json."""
+    from .compile.explanation import explained
+
+    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    device = api.device_of(loaded.registry, device_name)
+    compiled = api.compile(loaded, device)
+    facts = {"selection": loaded.experiment.chosen(), "experiment_id": compiled.job.experiment_id}
+    return {**facts, **explained(compiled, device)}
