@@ -42,6 +42,7 @@ PAGES = (
     ("objective", "The objective"),
     ("evaluation", "Evaluation"),
     ("optimizer-groups", "Optimizer groups"),
+    ("curriculum", "Curriculum"),
     ("defrun", "defrun"),
     ("models", "Models"),
     ("lisp", "The language"),

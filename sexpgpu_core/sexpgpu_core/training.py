@@ -219,7 +219,8 @@ def _told(folder: RunFolder, compiled: Compiled, session: Any, seconds: float) -
     """
     counted: Mapping[str, Any] = getattr(session, "kernels", {})
     own: Mapping[str, float] = getattr(session, "seconds", {})
-    rest = (seconds - sum(own.values())) / len(compiled.job.units)
+    # programs that two processes compile at a time take more together than has passed
+    rest = max(0.0, seconds - sum(own.values())) / len(compiled.job.units)
     for unit in compiled.job.units:
         duration = round(rest + own.get(unit.name, 0.0), 6)
         told = counted.get(unit.name, {})

@@ -39,11 +39,13 @@ ORDER = (
     "(defun prepare ",
     "(defmodel net ",
     "(defun objective ",
+    "(defun evaluate ",
     "(defeval ",
     "(deftarget ",
     "(defschedule ",
     "(defoptimizer ",
     "(defun optimizer ",
+    "(defun curriculum ",
     "(defrun ",
 )
 """What a run file's forms begin with, in their order; others stand with the models."""

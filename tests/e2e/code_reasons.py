@@ -6,8 +6,6 @@ CORE, E2E = "tests/core/", "tests/e2e/test_e2e_"
 REGISTRY = CORE + "test_registry.py::"
 SHOWN_BY = {
     "E-READ-ENCODING": E2E + "mistakes.py::test_a_file_that_is_none_is_told",
-    "E-CURRICULUM": CORE + "staging/test_staging_declare.py"
-    "::test_a_curriculum_that_names_no_stage_is_told",
     "E-LIMIT-NODES": CORE + "ir/test_ir_builder.py"
     "::test_a_graph_of_too_many_nodes_is_told_when_it_gets_there",
     "W-DATA-WAIT": CORE + "runtime/test_run_throughput.py"
@@ -67,7 +65,6 @@ _LATER = {
     " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
     "sweeps": "E-SWEEP-UNKNOWN",
     "the disk that a run will take": "E-DEVICE-DISK",
-    "curricula that keep no state": "E-CURRICULUM-STATE",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
     "sinks of plug-ins while running": "W-SINK-FAILED",

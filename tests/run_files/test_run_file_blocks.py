@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
-
-from sexpgpu_core import api
-
-FILE = Path(__file__).parent / "masked_gpt.lisp"
+from run_file import arrays, events, train
 
 
 def trained(tmp_path: Path, blocks: int, **sets: str) -> tuple[dict[str, Any], dict[str, float]]:
-    """Arrays at the end, and the metrics of the last step."""
+    """Arrays at the end, and the metrics of the only step."""
     chosen = [("blocks", str(blocks)), *sets.items()]
-    done = api.run(FILE, sets=chosen, steps=1, name=f"m{blocks}", runs_root=tmp_path)
-    assert done.exit == 0
-    folder = tmp_path / f"m{blocks}"
-    arrays: dict[str, Any] = {}
-    for path in sorted((folder / "checkpoints" / "step-00000001").glob("*.safetensors")):
-        arrays.update({f"{path.stem}:{name}": a for name, a in load_file(path).items()})
-    lines = (folder / "events.jsonl").read_text().splitlines()
-    (step,) = [e for e in map(json.loads, lines) if e["event"] == "step"]
-    return arrays, step["metrics"]
+    folder = train("masked_gpt", tmp_path, sets=chosen, steps=1, name=f"m{blocks}")
+    (step,) = events(folder, "step")
+    return arrays(folder), step["metrics"]
 
 
 def apart(a: Any, b: Any) -> float:

@@ -158,7 +158,7 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
         ("experiment", summary["experiment_id"]),
         ("knobs", str(summary["knobs"])),
         ("parameters", tensors + (f", {frozen:,} frozen" if frozen else "")),
-        ("steps", f"{summary['steps']:,}"),
+        ("steps", f"{summary['steps']:,}{_course(summary)}"),
         ("a step", f"{units.count(summary['flops_per_step'])}FLOP{_policy(summary)}"),
         ("memory", _memory(memory)),
     ]
@@ -173,6 +173,17 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     for run in summary.get("exists", ())[:1]:
         lines.append(("exists", f"{run['run']} ({run['state']})"))
     return lines
+
+
+def _course(summary: dict[str, Any]) -> str:
+    """Which stages of a curriculum follow each other, as far as that is known."""
+    stages = summary.get("stages")
+    if stages is None:
+        return ""
+    told = [f":{s['stage'].partition(':')[2]} from {s['first']:,}" for s in stages[:4]]
+    more = [f"{len(stages) - 4} more"] if len(stages) > 4 else []
+    known = all(s["steps"] is not None for s in stages) and bool(stages)
+    return f" ({', '.join(told + more)})" if known else " at most (curriculum reads a metric)"
 
 
 def _policy(summary: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ def digest(*parts: Any) -> str:
 
 def training_roots(traced: Traced) -> list[str]:
     """Results that training depends on: losses and proposals, not metrics."""
-    return [name for name in traced.graph.results if not name.startswith("metric:")]
+    return [name for name in traced.graph.results if not name.startswith(("metric:", "ratio:"))]
 
 
 def training_hash(
@@ -31,15 +31,21 @@ def training_hash(
     data: Mapping[str, str],
     operations: Operations,
     steps: int,
+    course: tuple[Any, ...] = (),
 ) -> str:
-    """Hash of all that training is: graphs as traced, updates, precision, seed, steps, data."""
+    """Hash of all that training is: graphs as traced, updates, precision, seed, steps, data.
+
+    `course`: what decides the stage of each step, where there is a curriculum."""
     run = experiment.run
     parts = [
         (key, _stage(traced, optimization, operations), data[key], _reading(experiment, key))
         for key, (traced, optimization) in stages.items()
     ]
     guard = run.finite_guard
-    return digest(IR_VERSION, tuple(parts), run.seed, steps, run.precision, run.microbatches, guard)
+    more = (course,) if course else ()
+    return digest(
+        IR_VERSION, tuple(parts), run.seed, steps, run.precision, run.microbatches, guard, *more
+    )
 
 
 def _stage(traced: Traced, optimization: Optimization, operations: Operations) -> tuple[Any, ...]:

@@ -27,7 +27,17 @@ from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
 from .persistents import initials, persistent_types
 from .phases import Phases
-from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
+from .programs import (
+    Target,
+    Told,
+    Watched,
+    flops_of,
+    make_unit,
+    nobody,
+    program_of,
+    recognized,
+    scalars_of,
+)
 from .stages import PassTrace, StageTrace
 from .summary import memory, summarize
 from .traces import Traces, trace_experiment
@@ -95,7 +105,7 @@ def compile_traces(
 
 def _precisions(traces: Traces) -> dict[str, str]:
     """By program: its stage's."""
-    found = {f"step/{k.partition(':')[2]}": s.precision for k, s in traces.stages.items()}
+    found = {program_of(k, traces.stages): s.precision for k, s in traces.stages.items()}
     for name, trace in traces.passes.items():
         found.update(dict.fromkeys((f"eval/{name}", f"eval/{name}/rest"), trace.precision))
     return found
@@ -111,7 +121,7 @@ def _step_graphs(
     """The step of every training stage, by program."""
     graphs = {}
     for key, stage in stages.items():
-        program = f"step/{key.partition(':')[2]}"
+        program = program_of(key, stages)
         with phases.phase("patterns"):
             found = recognized(program, stage.traced.graph, operations, told)
         with phases.phase("step"):
@@ -132,8 +142,11 @@ def _step_graphs(
 def _job(
     traces: Traces, units: Mapping[str, Unit], persistent: Persistent, operations: Operations
 ) -> Job:
-    facts = {k: _stage_facts(k, s, units, operations) for k, s in traces.stages.items()}
-    flops = sum(f.flops for f in facts.values())
+    facts = {
+        k: _stage_facts(k, s, program_of(k, traces.stages), units, operations)
+        for k, s in traces.stages.items()
+    }
+    flops = max(f.flops for f in facts.values())
     return Job(
         experiment=traces.experiment,
         stages=facts,
@@ -147,6 +160,7 @@ def _job(
         steps=traces.steps,
         graphs=_Texts({unit.name: unit.graph for unit in units.values()}),
         summary=summarize(traces, memory(units.values(), persistent), persistent.bytes, flops),
+        curriculum=traces.ask,
     )
 
 
@@ -167,10 +181,13 @@ class _Texts(Mapping[str, str]):
 
 
 def _stage_facts(
-    key: str, stage: StageTrace, units: Mapping[str, Unit], operations: Operations
+    key: str,
+    stage: StageTrace,
+    program: str,
+    units: Mapping[str, Unit],
+    operations: Operations,
 ) -> StageFacts:
     loader, _, name = key.partition(":")
-    program = f"step/{name}"
     graph = units[program].graph
     trees = {**stage.traced.scalars, **stage.optimization.scalars, **LOSS_SCALES}
     for update in stage.optimization.updates.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -45,6 +45,13 @@ class Target(NamedTuple):
     precision: str
     phases: Phases
     told: Told | None = None
+
+
+def program_of(key: str, stages: Iterable[str]) -> str:
+    """The name of a stage's step: step/STAGE, or step/LOADER:STAGE where two loaders have it."""
+    stage = key.partition(":")[2]
+    shared = sum(other.partition(":")[2] == stage for other in stages) > 1
+    return f"step/{key if shared else stage}"
 
 
 def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -> Unit:

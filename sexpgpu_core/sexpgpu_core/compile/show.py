@@ -10,7 +10,7 @@ from ..kernels.kernel import KernelCall, Repeat
 from ..passes.optimize import PASSES
 from ..plan.plan import Plan
 from .pipeline import Compiled
-from .programs import Watched
+from .programs import Watched, program_of
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
 
@@ -89,7 +89,7 @@ def _origins(nodes: tuple[int, ...], graph: Graph) -> str:
 
 
 def _program(compiled: Compiled, graph: str, stage: str | None) -> str:
-    stages = [key.partition(":")[2] for key in compiled.stages]
+    stages = [program_of(key, compiled.stages).removeprefix("step/") for key in compiled.stages]
     if graph == "train":
         chosen = (stage or stages[0]).lstrip(":").lower()
         return f"step/{_known(chosen, stages, 'stage')}"
@@ -109,7 +109,9 @@ def _known(name: str, known: list[str], what: str) -> str:
 def _traced(compiled: Compiled, name: str) -> Graph:
     kind, _, rest = name.partition("/")
     if kind == "step":
-        return next(s for k, s in compiled.stages.items() if k.endswith(f":{rest}")).traced.graph
+        return next(
+            s for k, s in compiled.stages.items() if f":{k}".endswith(f":{rest}")
+        ).traced.graph
     trace = compiled.passes[rest.removesuffix("/rest")]
     found = trace.whole if trace.whole is not None else trace.rest
     assert found is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..data.loader import Loader
 from ..diagnostics import problem
@@ -13,8 +14,18 @@ from ..ir import Operations
 from ..ir.types import Type
 from ..records import NamedTuple
 from ..staging.curriculum import default_stage
-from ..staging.trace import stage_counters, trace_optimizer, trace_pass, trace_stage
+from ..staging.trace import (
+    curriculum_of,
+    stage_counters,
+    trace_optimizer,
+    trace_pass,
+    trace_stage,
+)
 from ..staging.traced import Optimization, Parameter, Traced
+
+if TYPE_CHECKING:
+    from ..runtime.curriculum import Ask
+    from .ahead import Ahead
 
 
 class StageTrace(NamedTuple):
@@ -55,6 +66,9 @@ class Tracing:
         self.evaluator = evaluator
         self.operations = operations
         self.loaders = loaders
+        self.ask: Ask | None = None
+        self.ahead: Ahead | None = None
+        self._run_ahead()
 
     def training_stages(self) -> list[tuple[str, str]]:
         """Stages that train: the default one, or with a curriculum all that no pass claims."""
@@ -70,26 +84,61 @@ class Tracing:
 
     def steps(self) -> int:
         """Steps of the run. E-STEPS-UNKNOWN where epochs or :until cannot be turned into steps."""
-        run = self.experiment.run
-        if run.steps is not None:
-            return run.steps
+        if self.ahead is not None:
+            return self._known_steps(self.ahead.steps)
+        until = self.experiment.run.until
+        if until is None:
+            return self._known_steps(self.bound())
         loader, stage = self.training_stages()[0]
-        if run.epochs is not None:
-            batches = self.loaders[loader].batches(stage)
-            if batches is None:
-                raise problem(
-                    "E-STEPS-UNKNOWN", f"{loader} has no end, so {run.epochs} epochs have none"
-                ).locate(run.span)
-            return run.epochs * batches
-        assert run.until is not None
-        name, bound = run.until
-        rows = self.loaders[loader].rows(stage)
-        counters = stage_counters(self.experiment, self.evaluator, loader, stage, rows)
-        if counters.get(name, 0) <= 0:
-            raise problem("E-STEPS-UNKNOWN", f"no counter :{name} grows in :{stage}").locate(
-                run.span
+        grows = self._counters(loader, stage).get(until[0], 0)
+        if grows <= 0:
+            raise problem("E-STEPS-UNKNOWN", f"no counter :{until[0]} grows in :{stage}").locate(
+                self.experiment.run.span
             )
-        return math.ceil(bound / counters[name])
+        return math.ceil(until[1] / grows)
+
+    def bound(self) -> int | None:
+        """Steps as `:steps` or `:epochs` say, which a curriculum may end earlier; None with
+        `:until`."""
+        run = self.experiment.run
+        if run.steps is not None or run.epochs is None:
+            return run.steps
+        loader, stage = default_stage(self.experiment)
+        batches = self.loaders[loader].batches(stage)
+        if batches is None:
+            raise problem(
+                "E-STEPS-UNKNOWN", f"{loader} has no end, so {run.epochs} epochs have none"
+            ).locate(run.span)
+        return run.epochs * batches
+
+    def _known_steps(self, steps: int | None) -> int:
+        if steps is None:
+            raise problem(
+                "E-STEPS-UNKNOWN",
+                "when :until is reached is not known before the run: curriculum decides it",
+                hint="say :steps, an upper bound",
+            ).locate(self.experiment.run.span)
+        return steps
+
+    def _run_ahead(self) -> None:
+        """Asks the curriculum for the stages of all steps, as far as it reads no metric."""
+        if self.experiment.curriculum is None:
+            return
+        from .ahead import planned, run_ahead
+
+        stages = {
+            f"{loader}:{stage}": planned(
+                loader, stage, self.loaders[loader].rows(stage), self._counters(loader, stage)
+            )
+            for loader, stage in self.training_stages()
+        }
+        until = self.experiment.run.until
+        self.ask = curriculum_of(self.experiment, self.evaluator, self.bound(), stages)
+        self.ahead = run_ahead(self.ask, stages, self.loaders, self.bound(), until)
+
+    def _counters(self, loader: str, stage: str) -> dict[str, int]:
+        rows = self.loaders[loader].rows(stage)
+        return stage_counters(self.experiment, self.evaluator, loader, stage, rows)
 
     def stage(self, loader: str, stage: str, steps: int) -> StageTrace:
         """One training stage. E-BATCH-DIVIDE where M does not divide B."""
@@ -122,7 +171,7 @@ class Tracing:
             steps=steps,
             microbatches=blocks,
         )
-        counters = stage_counters(self.experiment, self.evaluator, loader, stage, rows)
+        counters = self._counters(loader, stage)
         precision = self.precision(loader, stage)
         return StageTrace(traced, optimization, rows, blocks, counters, precision)
 

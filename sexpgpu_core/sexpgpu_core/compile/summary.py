@@ -37,7 +37,24 @@ def summarize(
             for number, group in enumerate(first.optimization.groups, 1)
         ],
         "precision": _precision(first),
+        **({"stages": _stages(traces)} if traces.ahead is not None else {}),
     }
+
+
+def _stages(traces: Traces) -> list[dict[str, Any]]:
+    """Which stage trains from which step, as far as curriculum says before the run."""
+    assert traces.ahead is not None
+    borders = traces.ahead.borders
+    ends = [*(first for _, first in borders[1:]), traces.steps]
+    known = not traces.ahead.reads
+    return [
+        {
+            "stage": key,
+            "first": first,
+            "steps": end - first if known or end < traces.steps else None,
+        }
+        for (key, first), end in zip(borders, ends)
+    ]
 
 
 def _parameters(stages: Iterable[StageTrace]) -> dict[str, int]:

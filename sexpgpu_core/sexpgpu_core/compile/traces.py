@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, Problems
@@ -14,10 +14,17 @@ from ..ir import Graph, Operations
 from ..ir.hash import graph_hash
 from ..records import NamedTuple
 from ..staging.cadence import never_run
+from ..staging.curriculum import source_text
 from ..staging.declare import check_series
 from .identity import evaluation_id, experiment_id, training_hash
 from .phases import Phases
 from .stages import PassTrace, StageTrace, Tracing
+
+if TYPE_CHECKING:
+    from ..runtime.curriculum import Ask
+    from .ahead import Ahead
+
+MANY_BORDERS = 10_000
 
 
 class Traces(NamedTuple):
@@ -30,6 +37,8 @@ class Traces(NamedTuple):
     training: str
     identity: str
     evaluations: Mapping[str, str]
+    ask: Ask | None = None  # the curriculum, and how it was run ahead
+    ahead: Ahead | None = None
 
     def pass_graphs(self) -> dict[str, Graph]:
         """Graphs of passes by program: eval/PASS, and eval/PASS/rest for the last short batch."""
@@ -52,15 +61,26 @@ def trace_experiment(
     Problems with the mistakes of all programs."""
     tracing = Tracing(experiment, evaluator, operations, loaders)
     _check_loaders(evaluator, tracing)
-    steps = tracing.steps()
+    steps, ahead = tracing.steps(), tracing.ahead
     stages, passes = _traced(tracing, steps, phases)
     _check_passes(experiment, evaluator, stages, passes, steps)
     data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
     pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
-    training = training_hash(experiment, pairs, data, operations, steps)
+    training = training_hash(experiment, pairs, data, operations, steps, _course(experiment, ahead))
     evaluations = {n: _evaluation_id(experiment, t, loaders, operations) for n, t in passes.items()}
     identity = experiment_id(training, experiment)
-    return Traces(experiment, stages, passes, steps, training, identity, evaluations)
+    return Traces(
+        experiment, stages, passes, steps, training, identity, evaluations, tracing.ask, ahead
+    )
+
+
+def _course(experiment: Experiment, ahead: Ahead | None) -> tuple[Any, ...]:
+    """What decides which stage a step is of: borders, or the text that reads metrics."""
+    if ahead is None:
+        return ()
+    if not ahead.reads and len(ahead.borders) < MANY_BORDERS:
+        return ahead.borders
+    return (source_text(experiment), *sorted((k.name, k.text) for k in experiment.knobs.values()))
 
 
 def _check_loaders(evaluator: Evaluator, tracing: Tracing) -> None:

@@ -83,3 +83,4 @@ class Job(NamedTuple):
     steps: int
     graphs: Mapping[str, str] = {}  # program -> text of its graph, for graph.ir
     summary: Mapping[str, Any] = {}  # what check prints and open records
+    curriculum: Callable[[Mapping[str, Any], Callable[[str, str], Any]], str | None] | None = None

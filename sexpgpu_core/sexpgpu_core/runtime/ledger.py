@@ -20,17 +20,39 @@ class Ledger:
         self.last: dict[str, tuple[float, int]] = {}
         self.best: dict[str, dict[str, Any]] = {}
         self.targets: list[dict[str, Any]] = [_unmet(t) for t in targets]
+        self.history: dict[str, dict[str, Any]] = {}  # by series: last best best_step count
 
     def report(
         self, series: str, value: float, step: int, examples: int, elapsed: float
     ) -> tuple[bool, list[dict[str, Any]]]:
         """Take a value; whether it is the best so far, and the targets it is the first to meet."""
         self.last[series] = (value, step)
+        self._remember(series, value, step)
         return self._improve(series, value, step), [
             self._meet(target, value, step, examples, elapsed)
             for target in self.targets
             if target["metric"] == series and not target["met"] and _reaches(target, value)
         ]
+
+    def _remember(self, series: str, value: float, step: int) -> None:
+        """What `(ctx :metric ...)` answers: a value that is not finite is none (R29)."""
+        known = self.history.get(series, {"best": None, "best_step": None, "count": 0})
+        finite = math.isfinite(value)
+        goal, best = self.goals.get(series, "min"), known["best"]
+        now = {"last": value if finite else None, "count": known["count"] + 1}
+        if finite and (best is None or _better(value, best, goal)):
+            now.update(best=value, best_step=step)
+        self.history[series] = {**known, **now}
+
+    def asked(self, series: str, which: str, step: int) -> float | int | None:
+        """`(ctx :metric SERIES :which)` before the step after `step`."""
+        known = self.history.get(series)
+        if known is None:
+            return 0 if which == "count" else None
+        if which != "since-best":
+            answer: float | int | None = known[which]
+            return answer
+        return None if known["best_step"] is None else step - known["best_step"]
 
     def _improve(self, series: str, value: float, step: int) -> bool:
         goal = self.goals.get(series)
@@ -64,6 +86,7 @@ class Ledger:
         self.best = {name: dict(best) for name, best in document["best"].items()}
         known = {_key(target): target for target in document["targets"]}
         self.targets = [dict(known.get(_key(t), t), stop=t["stop"]) for t in self.targets]
+        self.history = {name: dict(row) for name, row in document.get("series", {}).items()}
         step = document["step"]
         for name, value in document.get("metrics", {}).items():
             self.last[name] = last.get(name, (float(value), step))

@@ -16,7 +16,7 @@ from ..data.prefetch import Prefetcher
 from ..device import Outcome
 from ..diagnostics import Problem, diagnostic
 from ..records import NamedTuple
-from . import cadence, fault, saving
+from . import cadence, curriculum, fault, saving
 from .control import Inbox
 from .evaluation import run_pass
 from .fault import Cause, Fault
@@ -70,8 +70,10 @@ class Loop:
         self.report = Reporter(job, folder)
         self._scaled = any(stage.scaled for stage in job.stages.values())
         scale = FIRST_SCALE if self._scaled else 1.0
-        self.progress = Progress(job.steps, scale=scale)  # of steps whose outcome is known
-        self.ahead = Progress(job.steps)  # of steps launched
+        counters = {name: 0 for stage in job.stages.values() for name in stage.counters}
+        # of steps whose outcome is known, and of steps launched
+        self.progress = Progress(job.steps, scale=scale, counters=counters)
+        self.ahead = self.progress.copy()
         self.saver = saving.Saver(job, session, folder)
         self.test_reads = 0
         self._deadline = folder.clock.monotonic() + deadline if deadline else None
@@ -82,7 +84,8 @@ class Loop:
         self._flying: deque[Flying] = deque()
         self._inbox = Inbox(folder.path / "control", folder.clock.monotonic)
         self._data: Prefetcher | None = None
-        self._stage = ""
+        self._stage = curriculum.default_key(job.stages)
+        self._next: str | None = self._stage
         self._due: list[str] = []
         self._until = job.steps if until is None else min(until, job.steps)
         self._requested, self._hurried = False, not keep
@@ -100,8 +103,10 @@ class Loop:
             self.report.ledger.restore(resume.document, {})
             self.saver.last = self.progress.step
             self._due = [name.removeprefix("eval/") for name in resume.document.get("due", [])]
+            self._stage = curriculum.saved_key(self.job, resume.document)
         self.ahead = self.progress.copy()
-        self._enter(self._choose())
+        if self.job.curriculum is None:
+            self._enter(self._stage)
         self.folder.status.state(
             "running", stage=self._stage_facts.stage, **self.report.told(self.progress)
         )
@@ -152,20 +157,23 @@ class Loop:
             return "steps"
         if self._deadline is not None and self.folder.clock.monotonic() >= self._deadline:
             return "deadline"
-        return None
+        self._next = curriculum.next_key(
+            self.job, self.ahead, self._stage, self.loaders, self._metric
+        )
+        return "curriculum" if self._next is None else None
 
     @property
     def _stage_facts(self) -> StageFacts:
         return self.job.stages[self._stage]
 
-    def _choose(self) -> str:
-        """The stage of the next step; `curriculum` will be asked here."""
-        trained = [key for key, stage in self.job.stages.items() if stage.stage == "train"]
-        return trained[0] if trained else next(iter(self.job.stages))
+    def _metric(self, series: str, which: str) -> float | int | None:
+        """What curriculum asks of a series: every step before has told by then (45.7)."""
+        self._drain()
+        return self.report.ledger.asked(series, which, self.progress.step)
 
     def _enter(self, key: str) -> None:
         """Take up a stage where it was left; batches prefetched for another are dropped."""
-        if key == self._stage:
+        if key == self._stage and self._data is not None:
             return
         self.close()
         self._stage = key
@@ -187,7 +195,8 @@ class Loop:
     # -- a step
 
     def _launch(self) -> None:
-        self._enter(self._choose())
+        assert self._next is not None
+        self._enter(self._next)
         stage, key = self._stage_facts, self._stage
         assert self._data is not None
         made, waited = self._data.take()

@@ -113,7 +113,7 @@ class Progress(Record):
         self.step = int(document["step"])
         self.skipped = int(document["guard"]["skipped"])
         self.updates = int(document.get("updates", self.step - self.skipped))
-        self.counters = {name: int(value) for name, value in document["counters"].items()}
+        self.counters.update({name: int(n) for name, n in document["counters"].items()})
         self.scale = float(document["loss_scale"])
         self.steady = int(document.get("loss_scale_steps", 0))
         positions = {key: int(entry["position"]) for key, entry in document["loaders"].items()}

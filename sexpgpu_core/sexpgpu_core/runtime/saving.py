@@ -149,7 +149,11 @@ def document(
         "experiment_id": job.experiment_id,
         "ir_sha256": job.training_hash,
         "seed": seed,
-        "stage": {"name": job.stages[stage].stage, "step": progress.batches.get(stage, 0)},
+        "stage": {
+            "loader": job.stages[stage].loader,
+            "name": job.stages[stage].stage,
+            "step": progress.batches.get(stage, 0),
+        },
         "counters": dict(progress.counters),
         "loaders": {
             key: _position(job, key, number, loaders) for key, number in progress.batches.items()
@@ -166,6 +170,7 @@ def document(
         "updates": progress.updates,
         "numerics": dict(machine.numerics),
         "due": list(due),
+        **({"series": ledger.history} if job.curriculum is not None else {}),
     }
     return dict(numbers(said))
 

@@ -13,6 +13,7 @@ from ..data.loader import Loader
 from ..diagnostics import Diagnostic, diagnostic
 from ..ir.types import Type
 from ..records import NamedTuple
+from .curriculum import default_key
 from .events import Event, numbers
 from .job import Job
 from .ledger import Ledger
@@ -111,18 +112,18 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
 def _progress(saved: Saved, evidence: Evidence) -> dict[str, Any]:
     """Where each stage is, what was counted: batches are the steps."""
     job, loaders = evidence.job, saved.document.get("loaders", {})
-    entered = [e for e in evidence.events if e["event"] == "stage" and e["step"] <= saved.step]
-    # a checkpoint of before the first step, or at a border, may know nothing of a stage yet
-    begun = [e for e in entered if e["step"] < saved.step]
+    # a checkpoint of before the first step, or at a border, knows nothing of the next stage yet
+    begun = [e for e in evidence.events if e["event"] == "stage" and e["step"] < saved.step]
     keys = dict.fromkeys([*(f"{e['loader']}:{e['stage']}" for e in begun), *loaders])
     counted = _batches(list(keys), saved, evidence)
     said = {key: _position(key, counted[key], evidence) for key in keys}
-    counters: dict[str, int] = {}
+    counters = {name: 0 for stage in job.stages.values() for name in stage.counters}
     for key, batches in counted.items():
         for name, amount in job.stages[key].counters.items() if key in job.stages else ():
             counters[name] = counters.get(name, 0) + amount * batches
-    last = f"{entered[-1]['loader']}:{entered[-1]['stage']}" if entered else next(iter(job.stages))
-    stage = {"name": job.stages[last].stage, "step": counted.get(last, 0)}
+    last = f"{begun[-1]['loader']}:{begun[-1]['stage']}" if begun else default_key(job.stages)
+    facts = job.stages[last]
+    stage = {"loader": facts.loader, "name": facts.stage, "step": counted.get(last, 0)}
     return {"loaders": said, "counters": counters, "stage": stage}
 
 
@@ -162,6 +163,7 @@ def _reported(saved: Saved, evidence: Evidence) -> dict[str, Any]:
             "metrics": {name: value for name, (value, _) in ledger.last.items()},
             "best": ledger.best,
             "targets": ledger.targets,
+            **({"series": ledger.history} if job.curriculum is not None else {}),
         }
     )
     for target in said["targets"]:
@@ -177,7 +179,10 @@ def _inherited(said: Mapping[str, Any], saved: Saved) -> dict[str, Any]:
     told = saved.document
     metrics = {**dict.fromkeys(told.get("metrics", {}), _metric), **said["metrics"]}
     best = {"value": _metric, "step": _INT, "goal": _TEXT}
+    row = {"last": _asked, "best": _asked, "best_step": _asked, "count": _INT}
+    series = {"series": dict.fromkeys(told["series"], row)} if "series" in told else {}
     return {
+        **series,
         "metrics": metrics,
         "best": dict.fromkeys({*said["best"], *told.get("best", {})}, best),
         "targets": [{**_shape(target), "met": Some((bool,))} for target in told["targets"]]
@@ -187,6 +192,7 @@ def _inherited(said: Mapping[str, Any], saved: Saved) -> dict[str, Any]:
 
 
 _metric = Some((int, float, str))
+_asked = Some((int, float, type(None)))
 
 
 def _shape(target: Mapping[str, Any]) -> dict[str, Any]:

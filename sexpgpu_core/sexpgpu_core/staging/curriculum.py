@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
 from ..diagnostics import nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import NIL, Cons, Function, Symbol, Value, first_value
+from ..evaluator.values import NIL, Cons, Function, String, Symbol, Value, first_value
 from ..experiment.declarations import Experiment
 from .context import Context
 from .faults import describe
@@ -22,6 +25,106 @@ def ask(experiment: Experiment, evaluator: Evaluator, context: Context) -> tuple
     finally:
         at.context = None
     return None if value is NIL else stage_of(experiment, value, experiment.curriculum)
+
+
+class Curriculum:
+    """The curriculum of a file, asked step by step: LOADER:STAGE or None.
+
+    `bound`: the run's steps as `defrun` says them, so that `(ctx :progress)` means the same before
+    it is known where the run ends; `until`: of a counter instead."""
+
+    def __init__(
+        self,
+        experiment: Experiment,
+        evaluator: Evaluator,
+        bound: int | None,
+        counters: frozenset[str],
+        stages: frozenset[str],
+    ) -> None:
+        self.experiment, self.evaluator = experiment, evaluator
+        self.bound, self.counters, self.stages = bound, counters, stages
+        self._globals = [s for s in evaluator.module.symbols.values() if not s.keyword]
+
+    def __call__(self, values: Mapping[str, Any], metrics: Callable[[str, str], Any]) -> str | None:
+        before = [s.value for s in self._globals]
+        context = Context("C", self._known(values), self.counters, metrics)
+        found = ask(self.experiment, self.evaluator, context)
+        for symbol, value in zip(self._globals, before):
+            if symbol.value is not value:
+                raise problem(
+                    "E-CURRICULUM-STATE",
+                    f"curriculum assigns {symbol.name.lower()}, which outlives the call",
+                    hint="a resumed run would not know it: ask (ctx :step), (ctx :metric m :best), "
+                    ":since-best or :count",
+                    name=symbol.name.lower(),
+                ).locate(self.experiment.curriculum.span)
+        key = None if found is None else ":".join(found)
+        if key is not None and key not in self.stages:
+            raise problem(
+                "E-CURRICULUM",
+                f"curriculum returns :{key.partition(':')[2]}, which a pass reads and no step",
+                hint="stages that train: " + " ".join(sorted(self.stages)),
+            ).locate(self.experiment.curriculum.span)
+        return key
+
+    def _known(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        run = self.experiment.run
+        known = {**values, "seed": run.seed}
+        if self.bound is not None:
+            return {**known, "steps": self.bound, "progress": values["step"] / self.bound}
+        assert run.until is not None
+        name, goal = run.until
+        return {**known, "progress": min(1.0, values.get(name, 0) / goal)}
+
+
+def source_text(experiment: Experiment) -> str:
+    """The definitions of a file without comments and layout, for the hash of what trains (45.22):
+    what `curriculum` calls is among them."""
+    from ..evaluator.printer import Settings, print_text
+
+    defined = [f for f in _forms(experiment) if f.__class__ is Cons and _defines(f.car)]
+    return "\n".join(print_text(form, Settings()) for form in defined)
+
+
+def series_read(experiment: Experiment) -> list[tuple[str, Any]]:
+    """The series that `(ctx :metric "...")` names in a file, and where."""
+    found: list[tuple[str, Any]] = []
+    stack: list[Value] = list(_forms(experiment))
+    while stack:
+        form = stack.pop()
+        if form.__class__ is not Cons:
+            continue
+        stack += [form.car, form.cdr]
+        name = _series_of(form)
+        if name is not None:
+            found.append((name, form.span))
+    return found
+
+
+def _series_of(form: Cons) -> str | None:
+    parts: list[Value] = []
+    while form.__class__ is Cons and len(parts) < 3:
+        parts.append(form.car)
+        form = form.cdr
+    names = [p.name for p in parts[:2] if p.__class__ is Symbol]
+    if names == ["CTX", "METRIC"] and len(parts) == 3 and isinstance(parts[2], String):
+        return parts[2].text()
+    return None
+
+
+def _forms(experiment: Experiment) -> Iterator[Value]:
+    from ..reader import Reader
+    from ..spans import Source
+    from .scan import Names
+
+    return Reader(Source(experiment.path, experiment.text), Names()).forms()
+
+
+DEFINING = ("DEFUN", "DEFMACRO", "DEFPARAMETER", "DEFVAR", "DEFCONSTANT", "DEFKNOB")
+
+
+def _defines(head: Value) -> bool:
+    return head.__class__ is Symbol and head.name in DEFINING
 
 
 def default_stage(experiment: Experiment) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from . import builtins as _builtins
 from . import forms as _forms
 from .collector import Collector
 from .contract import FUNCTIONS, SMALLEST, check_order, missing
-from .curriculum import default_stage
+from .curriculum import default_stage, series_read
 from .faults import operand_spans
 from .forms.knobs import check_knob
 from .forms.states import set_state
@@ -247,10 +247,11 @@ def _series(experiment: Experiment) -> list[tuple[str, Any]]:
 
 
 def check_series(experiment: Experiment, reported: Mapping[str, Iterable[str]]) -> None:
-    """E-SERIES for each target and :best that no pass or training stage reports ("val/loss")."""
+    """E-SERIES for what targets, :best and curriculum name that nothing reports ("val/loss")."""
     known = [f"{name}/{metric}" for name, metrics in reported.items() for metric in metrics]
     found = []
-    for series, span in _series(experiment):
+    asked = series_read(experiment) if experiment.curriculum is not None else []
+    for series, span in _series(experiment) + asked:
         if series not in known:
             near = nearest(series, known)
             hint = f'did you mean "{near}"?' if near else "reported: " + " ".join(known)

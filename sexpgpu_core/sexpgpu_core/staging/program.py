@@ -100,7 +100,8 @@ class Program:
         kinds: dict[str, str] = {}
         if training:
             kinds = _check_affine(self.evaluator, cutter, losses, blocks)
-        ratios = tuple(cutter.ratios.values())
+            for number, ratio in enumerate(cutter.ratios.values()):
+                results.update(ratio.results(number))
         metrics = self._metrics(cutter, results, losses, training)
         for path, node in t.proposals.items():
             results[f"proposal:{path}"] = node
@@ -117,7 +118,6 @@ class Program:
             self.used,
             dict(t.scalars),
             tuple(t.sites),
-            ratios,
             frozenset(name for name, kind in kinds.items() if kind == "sum"),
         )
 

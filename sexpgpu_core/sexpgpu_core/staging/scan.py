@@ -37,7 +37,7 @@ class Scan(NamedTuple):
     generates: bool
 
 
-class _Names:
+class Names:
     """Symbols of a scan: core's, and one for each other name."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class _Names:
 
 def scan(source: Source) -> Scan:
     """Reads a text; mistakes of reading are left to the evaluation, which reads it again."""
-    forms = list(Reader(source, _Names()).forms())
+    forms = list(Reader(source, Names()).forms())
     entries: list[Entry] = []
     variants: dict[str, ScannedVariant] = {}
     lambda_lists: dict[str, Value] = {}

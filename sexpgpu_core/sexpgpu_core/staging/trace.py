@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problems, diagnostic, nearest, problem
@@ -15,6 +15,7 @@ from ..experiment.declarations import Experiment, StageDeclaration
 from ..ir.operation import Operations
 from ..ir.types import Type
 from .context import Context
+from .curriculum import Curriculum
 from .faults import describe
 from .optimize import trace_groups
 from .program import Program
@@ -126,18 +127,12 @@ def stage_counters(
     return found
 
 
-def next_stage(
-    experiment: Experiment,
-    evaluator: Evaluator,
-    values: Mapping[str, Any],
-    metrics: Callable[[str, str], Any] | None = None,
-) -> tuple[str, str] | None:
-    """What `curriculum` answers before a step: (loader, stage), or None to end.
-
-    `values`: every key of place C by name ("step", "tokens", ...); `metrics`: (series, which)."""
-    from .curriculum import ask
-
-    return ask(experiment, evaluator, Context("C", values, _counters(experiment), metrics))
+def curriculum_of(
+    experiment: Experiment, evaluator: Evaluator, bound: int | None, stages: Iterable[str]
+) -> Curriculum:
+    """What to ask for the stage of each step; `bound`: steps of the run, as far as known;
+    `stages`: LOADER:STAGE of those that train."""
+    return Curriculum(experiment, evaluator, bound, _counters(experiment), frozenset(stages))
 
 
 def unreached(traced: Traced) -> Callable[[list[str]], None]:

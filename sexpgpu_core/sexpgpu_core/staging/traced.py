@@ -52,11 +52,22 @@ class Metric(NamedTuple):
 class Ratio(NamedTuple):
     """A weighted mean that a loss is made of: `node` is total / weight, or 0 where the weight is.
 
-    In a step of several blocks the weight is the sum over all of them (45.1.1)."""
+    In a step of several blocks the weight is the sum over all of them (45.1.1). In a graph its
+    values are results, so that they are found again when nodes were rewritten."""
 
     node: Value
     total: Value
     weight: Value
+
+    def results(self, number: int) -> dict[str, Value]:
+        return {f"ratio:{number}:{name}": getattr(self, name) for name in self._fields}
+
+
+def ratios_of(graph: Graph) -> list[Ratio]:
+    """Those of a traced graph, in order."""
+    numbers = [name.split(":")[1] for name in graph.results if name.endswith(":node")]
+    names = Ratio._fields
+    return [Ratio(*(graph.results[f"ratio:{n}:{name}"] for name in names)) for n in numbers]
 
 
 class Traced(NamedTuple):
@@ -64,7 +75,8 @@ class Traced(NamedTuple):
 
     Results of `graph`: "loss" or "loss:NAME" each (f32 or f64 scalars; a pass has none),
     "metric:NAME:sum" and "metric:NAME:weight", or "metric:NAME:value" (f32 scalars),
-    "proposal:PATH" (next value of a state, training mode only).
+    "proposal:PATH" (next value of a state, training mode only), "ratio:I:node", "ratio:I:total"
+    and "ratio:I:weight" of each weighted mean that the losses are made of (see Ratio).
     """
 
     graph: Graph
@@ -78,7 +90,6 @@ class Traced(NamedTuple):
     fields: Mapping[str, Type]  # the batch inputs that the graph reads
     scalars: Mapping[str, Any]  # canonical text -> tree (ir.scalars)
     sites: tuple[str, ...]  # of random nodes
-    ratios: tuple[Ratio, ...] = ()  # of the losses
     summed: frozenset[str] = frozenset()  # losses that are sums over the batch, not means
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from ..autodiff import GradientBuilder, differentiate
 from ..ir import Builder, Graph, Operations, Value
-from ..staging.traced import Optimization, Traced
+from ..staging.traced import Optimization, Traced, ratios_of
 from .blocks import inline, unroll
 from .scaling import seed, unscaled
 from .updates import Updates, average, clip_value, combine_states, groups_due, scalar
@@ -59,7 +59,7 @@ def _blocks(
     """
     b = GradientBuilder(operations, Graph())
     if microbatches > 1:
-        return list(unroll(traced.graph, b, microbatches, traced.ratios)), b
+        return list(unroll(traced.graph, b, microbatches, ratios_of(traced.graph))), b
     went = inline(traced.graph, b, lambda node: None)
     b.policy, b.copy = "", 0
     return [{name: went[v.node.id, v.result] for name, v in traced.graph.results.items()}], b

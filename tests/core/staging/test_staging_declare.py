@@ -6,7 +6,7 @@ import pytest
 from staging_case import LOADER, declared, only, whole
 
 from sexpgpu_core.diagnostics import Problem
-from sexpgpu_core.staging.trace import next_stage, stage_counters
+from sexpgpu_core.staging.trace import curriculum_of, stage_counters
 
 KNOBS = """(defknob width 10 "Units." :type (integer 1 64))
 (defknob lr 1e-3 :type (float (0) 1))
@@ -135,13 +135,14 @@ def test_loader_info_gives_numbers_of_the_header() -> None:
     assert found.loaders["data"].source.kind == "digits"
 
 
-def test_curriculum_names_the_next_stage() -> None:
+def test_curriculum_names_the_curriculum_of() -> None:
     curriculum = "(defun curriculum () (if (< (ctx :step) 3) :train nil))\n"
     experiment, evaluator = declared(
         whole(optimizer="(defun optimizer () (groups (group :rest (optim:sgd))))\n" + curriculum)
     )
-    assert next_stage(experiment, evaluator, {"step": 1}) == ("data", "train")
-    assert next_stage(experiment, evaluator, {"step": 3}) is None
+    asked = curriculum_of(experiment, evaluator, 10, ["data:train"])
+    assert asked({"step": 1}, lambda series, which: None) == "data:train"
+    assert asked({"step": 3}, lambda series, which: None) is None
 
 
 def test_a_curriculum_that_names_no_stage_is_told() -> None:
@@ -153,7 +154,7 @@ def test_a_curriculum_that_names_no_stage_is_told() -> None:
     )
     experiment, evaluator = declared(text)
     with pytest.raises(Problem) as caught:
-        next_stage(experiment, evaluator, {})
+        curriculum_of(experiment, evaluator, 10, [])({"step": 0}, lambda series, which: None)
     assert caught.value.diagnostic.code == "E-CURRICULUM"
     assert "train" in (caught.value.diagnostic.hint or "")
 

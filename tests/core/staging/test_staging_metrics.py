@@ -9,6 +9,7 @@ from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.staging.trace import trace_pass
+from sexpgpu_core.staging.traced import ratios_of
 
 np = pytest.importorskip("numpy")
 
@@ -170,7 +171,7 @@ def test_a_ratio_of_sums_by_data_and_two_weighted_means_are_ratios_of_the_loss()
                  (* 3 (weighted-mean (net image) (slice image :axis 1 :end 10)))
                  (mean (net image)))"""
     found = traced(whole(objective=f"(defun objective (&key image) {form})\n"), microbatches=2)
-    assert len(found.ratios) == 2
+    assert len(ratios_of(found.graph)) == 2
     assert found.summed == frozenset()
 
 
