@@ -20,7 +20,7 @@ STYLE = {
     "new": "\x1b[32m",
     "bold": "\x1b[1m",
 }
-QUIET_FACTS = frozenset(("given", "nearest", "kind", "file", "distribution"))
+QUIET_FACTS = frozenset(("given", "nearest", "kind", "file", "distribution", "sizes", "axis"))
 """Facts that the message and the hint say already."""
 
 

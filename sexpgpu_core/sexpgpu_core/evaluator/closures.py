@@ -173,6 +173,10 @@ def _restoring(specials: list[Any], bind: Any, body: Code) -> Any:
     return run
 
 
+LISTS = frozenset(("shape", "axes", "sizes", "counts", "list", "parts"))
+"""Parameters of builtins that are lists, which others take as arguments one by one."""
+
+
 def wrong_count(function: Function, given: int) -> Problem:
     """E-CALL-ARGUMENTS with the lambda list."""
     least, most = function.least, function.most
@@ -182,10 +186,12 @@ def wrong_count(function: Function, given: int) -> Problem:
         wants = f"at least {least} argument" + "s" * (least != 1)
     else:
         wants = f"{least} to {most} arguments"
+    last = function.lambda_list.strip("()").split(" &")[0].rpartition(" ")[2]
+    more = "; a list is one argument: '(2 3), (list a b)" if last in LISTS else ""
     return problem(
         "E-CALL-ARGUMENTS",
         f"{function.name} takes {wants}, got {given}",
-        hint=f"its lambda list is {function.lambda_list}",
+        hint=f"its lambda list is {function.lambda_list}{more}",
         function=function.name,
         given=given,
         lambda_list=function.lambda_list,

@@ -150,7 +150,7 @@ def _keywords(
     name: str, known: dict[Symbol, str], pairs: tuple[Value, ...], other: bool
 ) -> dict[str, Value]:
     if len(pairs) % 2:
-        raise problem("E-CALL-ARGUMENTS", f"{name}: a keyword has no value after it")
+        raise _odd(name, known, pairs)
     allowed = [
         v
         for k, v in zip(pairs[::2], pairs[1::2])
@@ -165,6 +165,20 @@ def _keywords(
         elif not allow and not (key.__class__ is Symbol and key.name == "ALLOW-OTHER-KEYS"):
             raise _unknown_keyword(name, key, known)
     return found
+
+
+def _odd(name: str, known: dict[Symbol, str], pairs: tuple[Value, ...]) -> Exception:
+    """E-CALL-ARGUMENTS of arguments that are no pairs of a keyword and a value."""
+    for key in pairs[::2]:
+        if key.__class__ is not Symbol or not key.keyword:
+            shown = " ".join(":" + s.name.lower() for s in known)
+            told = key if key.__class__ in (int, float) else "an argument"
+            return problem(
+                "E-CALL-ARGUMENTS",
+                f"{name}: {told} stands where a keyword does",
+                hint=f"what follows has a keyword before it: {shown}",
+            )
+    return problem("E-CALL-ARGUMENTS", f"{name}: a keyword has no value after it")
 
 
 def _unknown_keyword(name: str, key: Value, known: dict[Symbol, str]) -> Exception:

@@ -13,7 +13,7 @@ from typing import Any
 from . import raising
 from .machine import Cell, Machine
 from .nodes import Code, Constant, LocalRef, Node, value_code
-from .values import NIL, Cons, T, Value
+from .values import NIL, Cons, Staged, T, Value
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -145,11 +145,23 @@ def _compare_local(op: Any, slot: int, y: int, slow: Slow) -> Code:
 def _unary(name: str, a: Code, slow: Slow) -> Code:
     if name in STEPS:
         return _step(a, STEPS[name], slow)
-    if name in ("NULL", "NOT"):
+    if name == "NULL":
         return lambda f: T if a(f) is NIL else NIL
+    if name == "NOT":
+        return _not(a, slow)
     if name == "CONSP":
         return lambda f: T if a(f).__class__ is Cons else NIL
     return _car(a, slow) if name == "CAR" else _cdr(a, slow)
+
+
+def _not(a: Code, slow: Slow) -> Code:
+    def run(f: list[Any]) -> Value:
+        x = a(f)
+        if x is NIL:
+            return T
+        return slow(x) if x is not T and isinstance(x, Staged) else NIL
+
+    return run
 
 
 def _step(a: Code, delta: int, slow: Slow) -> Code:

@@ -52,8 +52,11 @@ def _called(m: Machine, error: Signalled, here: Span | None) -> Signalled:
     if here.source.name != m.module.path or not library.is_installed(d.span.source):
         return error
     inside = Related("it came up in the module, here", d.span)
+    edit = d.edit
+    if edit is not None and any(c.span.source is not here.source for c in edit.changes):
+        edit = None
     error.diagnostic = d._replace(
-        span=here, edit=None, related=(inside, *d.related), expansion=chain_of(here)
+        span=here, edit=edit, related=(inside, *d.related), expansion=chain_of(here)
     )
     return error
 

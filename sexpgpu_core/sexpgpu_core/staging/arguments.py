@@ -8,6 +8,7 @@ from typing import Any
 from ..diagnostics import nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.values import NIL, Cons, Staged, String, Symbol, Value
+from ..ir.ops.shapes import axes_hint
 from ..ir.types import DTYPES
 from .faults import describe
 from .promote import integer
@@ -49,7 +50,11 @@ def axis(name: str, value: Value, rank: int) -> int:
     at = integer(name, "axis", value)
     if not -rank <= at < rank:
         raise problem(
-            "E-SHAPE-AXIS", f"{name}: axis {at} of a tensor with {rank} axes", axis=at, rank=rank
+            "E-SHAPE-AXIS",
+            f"{name}: axis {at} of a tensor with {rank} axes",
+            hint=axes_hint(rank),
+            axis=at,
+            rank=rank,
         )
     return at % rank
 
@@ -60,7 +65,11 @@ def axes(name: str, value: Value, rank: int) -> Shape:
         return tuple(range(rank))
     found = sorted(axis(name, v, rank) for v in integers(name, "axis", value))
     if len(set(found)) != len(found):
-        raise problem("E-SHAPE-AXIS", f"{name}: an axis is named twice", rank=rank)
+        raise problem(
+            "E-SHAPE-AXIS",
+            f"{name}: an axis is named twice in {shape_text(integers(name, 'axis', value))}",
+            hint="each axis once; negative ones count from the end",
+        )
     return tuple(found)
 
 
@@ -79,10 +88,12 @@ def dtype(name: str, value: Value, default: str) -> str:
     found = value.name.lower() if value.__class__ is Symbol and value.keyword else None
     if found in DTYPES:
         return found
-    near = USUAL.get(found or "") or nearest(found or "", DTYPES)
+    said = found or (value.text().lower() if isinstance(value, String) else "")
+    near = said if said in DTYPES else USUAL.get(said) or nearest(said, DTYPES)
     hint = f"did you mean :{near}?" if near else "dtypes: " + " ".join(f":{d}" for d in DTYPES)
+    written = f":{found}" if found else f'"{value.text()}"' if said else None
     raise problem("E-DTYPE-ARGUMENT", f"{name}: {describe(value)} is no dtype", hint=hint,
-                  written=f":{found}", nearest=f":{near}" if near else None)  # fmt: skip
+                  written=written, nearest=f":{near}" if near else None)  # fmt: skip
 
 
 def choice(name: str, what: str, value: Value, known: Sequence[str]) -> str:

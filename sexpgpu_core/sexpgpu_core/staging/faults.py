@@ -1,4 +1,4 @@
-"""Messages about operands: what a value is, which operands differ, and the cast that joins them."""
+"""Messages about operands: what a value is, which dtypes differ, where a call's parts stand."""
 
 from __future__ import annotations
 
@@ -6,51 +6,26 @@ from ..diagnostics import Change, Edit, Problem, problem
 from ..evaluator import machine
 from ..evaluator.printer import brief
 from ..evaluator.values import Staged, Value
-from ..ir.types import FLOATS
 from ..spans import Span
 from .tensor import is_tensor
 
 
 def describe(value: Value) -> str:
     """A value in a message: a tensor by its type, anything else as it prints."""
+    if is_tensor(value):
+        return str(value.type)
     return value.describe() if isinstance(value, Staged) else brief(value)
 
 
-def mixed(name: str, values: tuple[Value, ...], found: str, common: str, at: int) -> Problem:
-    """E-DTYPE-MIX with the types of all tensors, and an edit that casts one operand."""
-    types = " and ".join(str(v.type) for v in values if is_tensor(v))
-    target, which = _target(values, found, common, at)
+def mixed(name: str, values: tuple[Value, ...]) -> Problem:
+    """E-DTYPE-MIX with the types of all tensors."""
+    tensors = [v for v in values if is_tensor(v)]
     return problem(
         "E-DTYPE-MIX",
-        f"{name} of {types}",
-        hint=f"tensors are never promoted in silence: (cast x :{target})",
-        edit=_cast_edit(which, len(values), target),
-        dtypes=[common, found],
+        f"{name} of {' and '.join(str(v.type) for v in tensors)}: their dtypes differ",
+        hint="tensors are never promoted in silence: (cast x :f32)",
+        dtypes=[v.dtype for v in tensors],
     )
-
-
-def _target(values: tuple[Value, ...], found: str, common: str, at: int) -> tuple[str, int]:
-    """The dtype to cast to and the operand to cast: towards floats, and the wider one."""
-    first = next(i for i, v in enumerate(values) if is_tensor(v))
-    if found in FLOATS and common not in FLOATS:
-        return found, first
-    return common, at
-
-
-def _cast_edit(which: int, count: int, dtype: str) -> Edit | None:
-    return wrapped(which + 1, count + 1, f"(cast {{}} :{dtype})", f"cast it to {dtype}")
-
-
-def wrapped(which: int, count: int, form: str, title: str) -> Edit | None:
-    """An edit that puts a form around an element of the call being made, if it has so many."""
-    span = machine.current().call_span
-    if span.__class__ is not Span:
-        return None
-    parts = operand_spans(span)
-    if len(parts) != count:
-        return None
-    part = parts[which]
-    return Edit(title, (Change(part, form.format(part.text)),))
 
 
 def ending(more: str, title: str) -> Edit | None:

@@ -5,13 +5,16 @@ A number or step scalar takes the tensors' dtype; two tensors of unlike dtype ar
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..diagnostics import problem
 from ..evaluator.values import NIL, Staged, Value
 from ..ir.graph import Value as Node
 from ..ir.types import INTEGERS, Type, broadcast
 from .exact import default_dtype, is_number, round_to
 from .faults import describe, mixed
-from .host import tracer, warn
+from .host import tracer
+from .regions import TRIAL
 from .tensor import StepScalar, Tensor, is_tensor
 from .tracer import Tracer
 
@@ -59,7 +62,7 @@ def operands(
             elif node.dtype != common and not (
                 by_value and node.dtype in INTEGERS and common in INTEGERS
             ):
-                raise mixed(name, values, node.dtype, str(common), i)
+                raise mixed(name, values)
         elif not is_number(value) and value.__class__ is not StepScalar:
             raise not_a_tensor(name, value)
     chosen = common or _by_numbers(values)
@@ -84,26 +87,37 @@ def elementwise(name: str, operation: str, values: tuple[Value, ...]) -> Tensor:
     """One elementwise node over promoted, broadcast operands."""
     t, nodes = operands(name, values)
     if len(nodes) == 2:
-        check_outer(
-            name, nodes[0].node.types[nodes[0].result], nodes[1].node.types[nodes[1].result]
-        )
+        check_outer(t, name, lambda *again: elementwise(name, operation, again), values, nodes)
     return t.tensor(t.builder(operation, *nodes))
 
 
-def check_outer(name: str, a: Type, b: Type) -> None:
-    """W-BROADCAST-OUTER where both operands grow."""
-    if a.shape == b.shape or a.size <= 1 or b.size <= 1:
+def check_outer(
+    t: Tracer,
+    name: str,
+    again: Callable[..., Value],
+    values: tuple[Value, ...],
+    nodes: Sequence[Node],
+) -> None:
+    """W-BROADCAST-OUTER where two operands of unlike rank both grow. In operands of one rank the
+    axes of size 1 were written. `again` makes the call with other operands."""
+    a, b = nodes[0].type, nodes[1].type
+    if len(a.shape) == len(b.shape) or a.size <= 1 or b.size <= 1:
         return
     shape = broadcast(a.shape, b.shape)
     if shape is None:
         return
-    size = Type("f32", shape).size
-    if size > a.size and size > b.size:
-        warn(
-            "W-BROADCAST-OUTER",
-            f"{name} of {a} and {b} gives {Type(a.dtype, shape)}: both operands grow",
-            name=name,
-        )
+    found = Type(a.dtype, shape)
+    if found.size > a.size and found.size > b.size:
+        message = f"{name} of {a} and {b} gives {found}: both operands grow"
+        if t.region.what == TRIAL:
+            raise problem("W-BROADCAST-OUTER", message)
+        from .teaching import warn_of
+
+        warn_of(
+            "W-BROADCAST-OUTER", message, name, again, values,
+            hint="an axis of size 1 grows, and the other operand gets one in front; "
+            "where that is meant, (unsqueeze x axis) says so",
+        )  # fmt: skip
 
 
 def integer(name: str, what: str, value: Value) -> int:

@@ -13,6 +13,8 @@ from ..spans import Span
 from .dependence import NONE, NUMBER_OF_ROW, ROW, BatchAxes
 
 NUMBER = "x:trip"
+TRIAL = "trial"
+"""What a region is for in which a call is made again, to see whether a repair fits."""
 REMADE = frozenset(("constant", "iota"))
 """Leaves that cost nothing in a body."""
 

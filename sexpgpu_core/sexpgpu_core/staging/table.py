@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, problem
 from ..evaluator.definitions import BUILTINS, TENSOR_NAMES, builtin, core_symbol
 from ..evaluator.values import Function, Value
 from .tensor import GENERIC
@@ -85,10 +85,32 @@ def tensor_builtin(name: str, lambda_list: str) -> Callable[[Implementation], Im
     """Define NAME on tensors. Parameters and docstring as for `definitions.builtin`."""
 
     def define(implementation: Implementation) -> Implementation:
-        GENERIC[name] = _function(name, lambda_list, implementation)
+        GENERIC[name] = _function(name, lambda_list, _taught(name, implementation))
         return implementation
 
     return define
+
+
+def _taught(name: str, implementation: Callable[..., Value]) -> Callable[..., Value]:
+    """The implementation, whose mistakes about shapes and dtypes say where operands come from and
+    what would mend them (`teaching`)."""
+
+    def call(*arguments: Value, **options: Value) -> Value:
+        try:
+            return implementation(*arguments, **options)
+        except Problem as error:
+            if error.diagnostic.code[:7] not in TAUGHT:
+                raise
+            from .teaching import taught
+
+            raise taught(error, name, implementation, arguments, options) from None
+
+    call.__doc__, call.__module__ = implementation.__doc__, implementation.__module__
+    return call
+
+
+TAUGHT = frozenset(("E-SHAPE", "E-DTYPE"))
+"""How the codes begin of mistakes about shapes and dtypes."""
 
 
 def _function(name: str, lambda_list: str, implementation: Callable[..., Value]) -> Function:

@@ -150,9 +150,17 @@ def is_tensor(value: Value) -> bool:
 
 
 def _refused(what: str, place: str, hint: str) -> Exception:
+    other = LOGICAL.get(place)
+    if other is not None:
+        hint = f"its contents are not known now: ({other} ...) answers for each element"
     return problem(
-        "E-STAGE-TENSOR", f"{what} stands where {place} needs a value", hint=hint, place=place
-    )
+        "E-STAGE-TENSOR", f"{what} stands where {place} needs a value", hint=hint, place=place,
+        written=place, nearest=other,
+    )  # fmt: skip
+
+
+LOGICAL = {"and": "logical-and", "or": "logical-or", "not": "logical-not"}
+"""What Lisp's words are of tensors."""
 
 
 def _tensor_hint(place: str) -> str:

@@ -16,6 +16,7 @@ from ..ir.graph import Origin
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
 from ..ir.types import Type
+from ..spans import Span
 from .context import Context
 from .regions import Region
 from .scopes import Scope, join
@@ -40,6 +41,8 @@ class Tracer:
         self.mode = str(context.values.get("mode", ":train"))
         self.scopes = [Scope(root=True)]
         self.openings: dict[str, int] = {}  # scope path -> how often it was opened
+        self.places: dict[str, Span | None] = {}  # scope path -> the call that opened it first
+        self.bound: list[tuple[str, dict[str, int], Span]] = []  # scope, what bind-shape bound
         self.parameters: dict[str, Parameter] = {}
         self.states: dict[str, State] = {}
         self.proposals: dict[str, Node] = {}
@@ -132,6 +135,7 @@ class Tracer:
     def _opened(self, path: str, site: str) -> Iterator[Scope]:
         count = self.openings[site] = self.openings.get(site, 0) + 1
         scope = Scope(path, site if count == 1 else f"{site}@{count}")
+        self.places.setdefault(path, machine.current().call_span)
         self.scopes.append(scope)
         try:
             yield scope

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..definitions import builtin
 from ..equality import eq, eql, equal, equalp
-from ..values import NIL, Function, MultipleValues, T, Value, first_value
+from ..values import NIL, Function, MultipleValues, Staged, T, Value, first_value
 from .calling import callable_of
 from .defining import predicate
 from .listing import proper
@@ -18,7 +18,15 @@ for _name, _test, _doc in (
     ("equalp", equalp, "Whether they are equal in value, case and kind of number aside."),
 ):
     predicate(_name, "(object1 object2)", _doc, _test)
-predicate("not", "(object)", "T if it is nil.", lambda x: x is NIL)
+
+
+def _is_nil(value: Any) -> bool:
+    if isinstance(value, Staged):
+        raise value.refuse("not")
+    return value is NIL
+
+
+predicate("not", "(object)", "T if it is nil.", _is_nil)
 predicate("functionp", "(object)", "Whether it is a function.", lambda x: isinstance(x, Function))
 predicate(
     "compiled-function-p",

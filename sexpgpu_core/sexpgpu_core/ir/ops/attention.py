@@ -12,7 +12,7 @@ from .activation import times
 from .contraction import product
 from .op import NARROW, Cotangents, Op, Types
 from .shape import cut
-from .shapes import argument, check_count, same_dtype, want_bool, want_float, want_integer
+from .shapes import argument, check_count, same_dtype, text, want_bool, want_float, want_integer
 
 if TYPE_CHECKING:
     from ..builder import Builder
@@ -29,9 +29,9 @@ def _infer_attention(op: Op, operands: Types, attributes: Attributes) -> Types:
     if not q.rank == k.rank == v.rank == 4:
         raise argument(op, operands, "q, k and v are (batch place head depth)")
     if k.shape[:3] != v.shape[:3] or q.shape[0] != k.shape[0] or q.shape[3] != k.shape[3]:
-        raise argument(op, operands, "k and v agree but in depth, q and k in batch and depth")
+        raise argument(op, operands, _unlike(*(t.shape for t in operands[:3])))
     if not k.shape[2] or q.shape[2] % k.shape[2]:
-        raise argument(op, operands, "the heads of k and v divide those of q")
+        raise argument(op, operands, f"{k.shape[2]} heads of k do not divide {q.shape[2]} of q")
     _check_extras(op, operands, extras)
     return (Type(q.dtype, (*q.shape[:3], v.shape[3])),)
 
@@ -47,7 +47,8 @@ def _check_extras(op: Op, operands: Types, extras: tuple[str, ...]) -> None:
         else:
             want_bool(op, t.dtype)
         if broadcast(scores, t.shape) != scores:
-            raise argument(op, operands, f"{name} broadcasts to (batch head query key) {scores}")
+            why = f"{name} broadcasts to (batch head query key), {text(scores)}"
+            raise argument(op, operands, why)
 
 
 def _by_head(b: Builder, x: Value) -> Value:
@@ -134,6 +135,16 @@ def _shares(b: Builder, node: Node, scores: Value, scale: float, extra: dict[str
     return b("where", extra["keep"], kept, b.like(0.0, share))
 
 
+def _unlike(q: tuple[int, ...], k: tuple[int, ...], v: tuple[int, ...]) -> str:
+    """The first rule that shapes of q, k and v break."""
+    rules = (
+        (k[1:3] == v[1:3], f"k has {k[1]} places of {k[2]} heads, v has {v[1]} of {v[2]}"),
+        (q[0] == k[0] == v[0], f"they are of {q[0]}, {k[0]} and {v[0]} examples"),
+        (q[3] == k[3], f"the heads of q are {q[3]} deep, those of k {k[3]}"),
+    )
+    return next((why for holds, why in rules if not holds), "")
+
+
 def _attention_cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
     q, k, v = operands[:3]
     pairs = q.shape[0] * q.shape[2] * q.shape[1] * k.shape[1]
@@ -158,7 +169,8 @@ def _infer_rope(op: Op, operands: Types, attributes: Attributes) -> Types:
     want_float(op, x.dtype)
     dims = attributes.get("dims") or (x.shape[-1] if x.rank else 0)
     if x.rank != 4 or dims % 2 or not 0 < dims <= x.shape[-1]:
-        raise argument(op, operands, f"x is (batch place head depth), {dims} of its depth even")
+        why = "x is (batch place head depth)" if x.rank != 4 else f"{dims} of its depth are odd"
+        raise argument(op, operands, why)
     if len(operands) == 2:
         want_integer(op, operands[1].dtype)
         if operands[1].shape not in (x.shape[1:2], x.shape[:2]):

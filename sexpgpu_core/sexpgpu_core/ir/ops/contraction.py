@@ -15,7 +15,6 @@ from .shapes import (
     check_count,
     same_dtype,
     size,
-    text,
     unbroadcast,
     want_number,
     wanted,
@@ -51,7 +50,8 @@ def _infer(op: Op, operands: Types, attributes: Attributes) -> Types:
 def _misfit(op: Op, x: Type, y: Type, why: str) -> Exception:
     return problem(
         "E-SHAPE-MATMUL",
-        f"{op.name}: {text(x.shape)} x {text(y.shape)}: {why}",
+        f"{op.name} of {x} and {y}: {why}",
+        hint="the last axis of x meets the last but one of y",
         operation=op.name,
         shapes=[x.shape, y.shape],
     )

@@ -36,8 +36,18 @@ def same_padding(sizes: Shape, kernel: Shape, strides: Shape, dilations: Shape) 
 
 def _misfit(op: Op, x: Shape, w: Shape, why: str) -> Exception:
     return problem(
-        "E-SHAPE-CONV", f"{op.name}: {text(x)} and {text(w)}: {why}", operation=op.name, why=why
+        "E-SHAPE-CONV",
+        f"{op.name} of {text(x)} and {text(w)}: {why}",
+        hint="x is (b n... channels), w is (k... channels-in channels-out)",
+        operation=op.name,
     )
+
+
+def _channels(given: int, taken: int, made: int, groups: int) -> str:
+    if groups < 1 or made % groups:
+        return f"{groups} groups do not divide {made} channels out"
+    of = f" in each of {groups} groups" if groups > 1 else ""
+    return f"x has {given} channel{'s' * (given != 1)}, w takes {taken}{of}"
 
 
 def output_shape(op: Op, x: Shape, w: Shape, attributes: Attributes) -> Shape:
@@ -46,13 +56,13 @@ def output_shape(op: Op, x: Shape, w: Shape, attributes: Attributes) -> Shape:
     if not 1 <= spatial <= 3 or len(x) != len(w):
         raise _misfit(op, x, w, "x is (b n... i), w is (k... i/groups o), 1 to 3 spatial axes")
     if groups < 1 or x[-1] != w[-2] * groups or w[-1] % groups:
-        raise _misfit(op, x, w, f"channels {x[-1]} and {w[-2]} to {w[-1]} in {groups} groups")
+        raise _misfit(op, x, w, _channels(x[-1], w[-2], w[-1], groups))
     places = [attributes[k] for k in ("strides", "dilations", "padding")]
     if any(len(p) != spatial for p in places):
         raise _misfit(op, x, w, f"strides, dilations and padding for {spatial} axes")
     out = tuple(map(window_count, x[1:-1], w[:-2], *places))
     if min(out) < 1:
-        raise _misfit(op, x, w, f"no window fits: {text(out)}")
+        raise _misfit(op, x, w, f"a window of {text(w[:-2])} does not fit into {text(x[1:-1])}")
     return (x[0], *out, w[-1])
 
 

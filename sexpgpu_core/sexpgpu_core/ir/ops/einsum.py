@@ -34,7 +34,7 @@ def parse(text: str, ranks: tuple[int, ...]) -> Subscripts:
     left, arrow, right = text.replace(" ", "").partition("->")
     terms = left.split(",")
     if len(terms) != len(ranks):
-        raise _wrong(text, f"{len(terms)} terms for {len(ranks)} operands")
+        raise _wrong(text, f"it names {len(terms)} operands, {len(ranks)} are given")
     operands = tuple(_labels(text, t, r) for t, r in zip(terms, ranks))
     dots = max((sum(c.isdigit() for c in o) for o in operands), default=0)
     ellipsis = tuple(str(i) for i in reversed(range(dots)))
@@ -47,7 +47,10 @@ def parse(text: str, ranks: tuple[int, ...]) -> Subscripts:
     result = (*head, *(ellipsis if dotted else ()), *tail)
     known = {c for o in operands for c in o}
     if len(set(result)) != len(result) or not known.issuperset(result):
-        raise _wrong(text, "each label of the result stands once, and in an operand")
+        for label in result:
+            if label not in known:
+                raise _wrong(text, f"label {label} of the result is in no operand")
+        raise _wrong(text, "a label stands twice in the result")
     return Subscripts(operands, result)
 
 
@@ -57,12 +60,17 @@ def _labels(text: str, term: str, rank: int) -> Labels:
         raise _wrong(text, f"{term} is not made of letters and one ...")
     free = rank - len(head) - len(tail)
     if free < 0 or (free and not dotted):
-        raise _wrong(text, f"{term} for an operand with {rank} axes")
+        raise _wrong(text, f"{term} names {len(head + tail)} axes of an operand with {rank}")
     return (*head, *(str(i) for i in reversed(range(free))), *tail)
 
 
 def _wrong(text: str, why: str) -> Exception:
-    return problem("E-SHAPE-ARGUMENT", f'einsum "{text}": {why}', subscripts=text)
+    return problem(
+        "E-SHAPE-ARGUMENT",
+        f'einsum "{text}": {why}',
+        hint='a letter for each axis, a comma between operands: "bi,ij->bj"',
+        subscripts=text,
+    )
 
 
 def _sizes(op: Op, operands: Types, subscripts: Subscripts) -> dict[str, int]:
@@ -71,7 +79,7 @@ def _sizes(op: Op, operands: Types, subscripts: Subscripts) -> dict[str, int]:
         for label, n in zip(labels, t.shape):
             known = sizes.get(label, n)
             if known != n and not (label.isdigit() and 1 in (known, n)):
-                raise argument(op, operands, f"label {label} has sizes {known} and {n}")
+                raise argument(op, operands, f"label {label} is {known} in one and {n} in another")
             sizes[label] = n if known == 1 else known
     return sizes
 

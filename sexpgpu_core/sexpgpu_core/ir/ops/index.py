@@ -20,6 +20,7 @@ from .shapes import (
     check_count,
     dtype_argument,
     same_dtype,
+    text,
     want_integer,
     want_number,
     wanted,
@@ -53,7 +54,7 @@ def _scatter(op: Op, operands: Types, attributes: Attributes) -> Types:
     same_dtype(op, (x, y))
     shape = gathered_shape(op, operands, attributes)
     if y.shape != shape:
-        raise argument(op, operands, f"y has the shape that gather gives, {shape}")
+        raise argument(op, operands, f"y has the shape that gather gives, {text(shape)}")
     return (x,)
 
 
@@ -70,7 +71,7 @@ def _along(op: Op, operands: Types, attributes: Attributes) -> Types:
     check_axis(op, axis, x.rank)
     rest = [t.shape[:axis] + t.shape[axis + 1 :] for t in (x, index)]
     if index.rank != x.rank or rest[0] != rest[1]:
-        raise argument(op, operands, f"x and index differ on axis {axis} only")
+        raise argument(op, operands, f"x and index have equal axes but for axis {axis}")
     return (Type(x.dtype, index.shape),)
 
 
@@ -111,7 +112,7 @@ def _segment_sum(op: Op, operands: Types, attributes: Attributes) -> Types:
     want_number(op, x.dtype)
     want_integer(op, segments.dtype)
     if segments.rank != 1 or x.shape[:1] != segments.shape:
-        raise argument(op, operands, "segments has one axis, the first of x")
+        raise argument(op, operands, f"segments number the rows of x: {text(x.shape[:1])}")
     return (Type(x.dtype, (attributes["n"], *x.shape[1:])),)
 
 

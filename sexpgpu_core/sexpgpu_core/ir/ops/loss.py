@@ -40,7 +40,7 @@ def _infer_cross_entropy(op: Op, operands: Types, attributes: Attributes) -> Typ
     if labels.dtype in FLOATS:
         same_dtype(op, operands)
         if labels.shape != x.shape:
-            raise argument(op, operands, "soft targets have the shape of the logits")
+            raise argument(op, operands, "targets that are floats have the shape of the logits")
     else:
         want_integer(op, labels.dtype)
         if labels.shape != rest:

@@ -40,7 +40,7 @@ def _infer_group(op: Op, operands: Types, attributes: Attributes) -> Types:
     x, groups = operands[0], attributes["groups"]
     want_float(op, same_dtype(op, operands))
     if x.rank < 2 or groups < 1 or x.shape[-1] % groups:
-        raise argument(op, operands, f"{groups} groups divide the last axis")
+        raise argument(op, operands, f"{groups} groups do not divide {x.shape[-1]} channels")
     if any(t.shape != x.shape[-1:] for t in operands[1:]):
         raise argument(op, operands, "weight and bias have the last axis of x")
     return (x,)

@@ -28,7 +28,11 @@ def pooled_shape(op: Op, x: Shape, attributes: Attributes) -> Shape:
         raise problem("E-SHAPE-CONV", f"{op.name}: {text(x)}: a number a spatial axis")
     out = tuple(map(window_count, x[1:-1], *places))
     if min(out) < 1:
-        raise problem("E-SHAPE-CONV", f"{op.name}: {text(x)}: no window of {text(sizes)} fits")
+        raise problem(
+            "E-SHAPE-CONV",
+            f"{op.name} of {text(x)}: a window of {text(sizes)} does not fit into it",
+            hint="x is (b n... channels); a smaller window, or :padding",
+        )
     return (x[0], *out, x[-1])
 
 

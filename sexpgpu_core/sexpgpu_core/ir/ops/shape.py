@@ -44,7 +44,8 @@ def _broadcast_to(op: Op, operands: Types, attributes: Attributes) -> Types:
     if broadcast(x.shape, shape) != shape:
         raise problem(
             "E-SHAPE-BROADCAST",
-            f"broadcast-to: {x} does not broadcast to {text(shape)}",
+            f"broadcast-to of {x}: it does not broadcast to {text(shape)}",
+            hint="axes of size 1 grow, and axes are put in front; all others stay",
             operation=op.name,
             shapes=[x.shape, shape],
         )
@@ -56,7 +57,7 @@ def _reshape(op: Op, operands: Types, attributes: Attributes) -> Types:
     if size(shape) != x.size:
         raise problem(
             "E-SHAPE-RESHAPE",
-            f"reshape: {x} has {x.size} elements, {text(shape)} has {size(shape)}",
+            f"reshape of {x} to {text(shape)}: {x.size} elements into {size(shape)}",
             operation=op.name,
             shapes=[x.shape, shape],
         )
@@ -108,7 +109,7 @@ def _slice_set(op: Op, operands: Types, attributes: Attributes) -> Types:
     if not fits:
         raise problem(
             "E-SHAPE-SLICE",
-            f"slice-set: {y} at {text(starts)} does not lie in {x}",
+            f"slice-set of {x} and {y}: y does not fit into x from {text(starts)} on",
             operation=op.name,
             shapes=[x.shape, y.shape],
         )
@@ -135,7 +136,7 @@ def _concat(op: Op, operands: Types, attributes: Attributes) -> Types:
     rest = first.shape[:axis] + first.shape[axis + 1 :]
     for t in operands:
         if t.rank != first.rank or t.shape[:axis] + t.shape[axis + 1 :] != rest:
-            raise argument(op, operands, f"sizes differ on an axis other than {axis}")
+            raise argument(op, operands, f"they differ on an axis other than {axis}")
     total = sum(t.shape[axis] for t in operands)
     return (Type(first.dtype, (*first.shape[:axis], total, *first.shape[axis + 1 :])),)
 

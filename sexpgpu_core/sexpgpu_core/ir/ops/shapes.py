@@ -39,6 +39,7 @@ def resolve_axis(operation: str, axis: int, rank: int) -> int:
         raise problem(
             "E-SHAPE-AXIS",
             f"{operation}: axis {axis} of a tensor with {rank} axes",
+            hint=axes_hint(rank),
             operation=operation,
             axis=axis,
             rank=rank,
@@ -54,6 +55,15 @@ def resolve_axes(operation: str, axes: Sequence[int] | None, rank: int) -> Shape
     if len(found) != len(axes):
         raise problem("E-SHAPE-AXIS", f"{operation}: an axis is named twice in {text(axes)}")
     return tuple(found)
+
+
+def axes_hint(rank: int) -> str:
+    """Which axes a tensor of a rank has."""
+    if rank == 0:
+        return "a scalar has no axes"
+    if rank == 1:
+        return "its one axis is 0, or -1"
+    return f"its axes are 0 to {rank - 1}, or -{rank} to -1 from the end"
 
 
 def check_axes(op: Op, axes: Shape, rank: int) -> None:
@@ -86,7 +96,7 @@ def argument(op: Op, operands: Sequence[Type], why: str) -> Problem:
     """E-SHAPE-ARGUMENT with the operands' types."""
     return problem(
         "E-SHAPE-ARGUMENT",
-        f"{op.name}: {texts(operands, ', ')}: {why}",
+        f"{op.name} of {texts(operands)}: {why}",
         operation=op.name,
         shapes=[o.shape for o in operands],
     )
@@ -109,7 +119,8 @@ def want_float(op: Op, dtype: str) -> None:
         raise dtype_argument(op, dtype, "floats")
     raise problem(
         "E-DTYPE-INTEGER",
-        f"{op.name} of {dtype}: it takes floats; cast the operand: (cast x :f32)",
+        f"{op.name} of {dtype}: it takes floats",
+        hint="cast the operand: (cast x :f32)",
         operation=op.name,
         dtype=dtype,
     )
@@ -137,7 +148,7 @@ def same_dtype(op: Op, operands: Sequence[Type]) -> str:
         if t.dtype != first:
             raise problem(
                 "E-DTYPE-MIX",
-                f"{op.name}: {texts(operands)}: cast one of them",
+                f"{op.name} of {texts(operands)}: their dtypes differ",
                 operation=op.name,
                 dtypes=[o.dtype for o in operands],
             )
@@ -164,11 +175,19 @@ def _no_broadcast(op: Op, operands: Sequence[Type], a: Shape, b: Shape) -> Probl
     )
     return problem(
         "E-SHAPE-BROADCAST",
-        f"{op.name}: {texts(operands)}: sizes {x} and {y} of axis {-where} differ",
+        f"{op.name} of {texts(operands)}: sizes {x} and {y} of {from_end(where)} differ",
+        hint=f"{from_end(where)} is counted from the end; only an axis of size 1 grows",
         operation=op.name,
         shapes=[o.shape for o in operands],
+        sizes=(x, y),
         axis=-where,
     )
+
+
+def from_end(place: int) -> str:
+    """An axis by its place from the end, which counts from 1."""
+    names = {1: "the last axis", 2: "the last axis but one"}
+    return names.get(place) or f"axis {-place}"
 
 
 def wanted(b: Builder, value: Value) -> bool:

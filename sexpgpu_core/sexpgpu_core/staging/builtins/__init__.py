@@ -28,6 +28,7 @@ from . import (
     segments,
     shape,
     signals,
+    slicing,
 )
 
 __all__ = [
@@ -58,4 +59,5 @@ __all__ = [
     "segments",
     "shape",
     "signals",
+    "slicing",
 ]

@@ -6,11 +6,13 @@ from itertools import pairwise
 
 from ...diagnostics import problem
 from ...evaluator.values import NIL, T, Value
+from ...ir.graph import Value as Node
 from ..faults import describe
 from ..host import tracer
 from ..promote import check_outer, elementwise, node_of, operands
 from ..table import tensor_builtin
 from ..tensor import StepScalar, Tensor, is_tensor, tree_of
+from ..tracer import Tracer
 
 COMPARISONS = {
     "=": ("equal", "equal"),
@@ -27,7 +29,7 @@ def compare(name: str, x: Value, y: Value) -> Value:
     if not is_tensor(x) and not is_tensor(y):
         return StepScalar((name, tree_of(x), tree_of(y)))
     t, nodes = operands(name, (x, y), by_value=True)
-    check_outer(name, nodes[0].type, nodes[1].type)
+    check_outer(t, name, lambda *again: compare(name, *again), (x, y), nodes)
     return t.tensor(t.builder(COMPARISONS[name][0], *nodes))
 
 
@@ -72,15 +74,29 @@ def where(test: Value, x: Value, y: Value) -> Value:
             f"the test of where is {describe(test)}, wants bool",
             hint="compare first: (where (> x 0) a b), (where (/= mask 0) a b)",
         )
+    for node in nodes:
+        check_outer(t, "where", where, (test, x, y), (condition, node))
     return t.tensor(t.builder("where", condition, *nodes))
+
+
+def _test(name: str, value: Value, t: Tracer) -> Node:
+    """An operand that is a bool tensor."""
+    node = node_of(name, value, t)
+    if node.dtype != "bool":
+        raise problem(
+            "E-DTYPE-ARGUMENT",
+            f"{name} takes bool, not {describe(value)}",
+            hint="compare first: (> x 0), (/= x 0)",
+        )
+    return node
 
 
 def _define_logical(name: str, says: str, rest: str) -> None:
     def call(x: Value, *y: Value) -> Value:
         t = tracer(name)
-        result = node_of(name, x, t)
-        for other in y:
-            result = t.builder(name, result, node_of(name, other, t))
+        result, *rest = (_test(name, v, t) for v in (x, *y))
+        for other in rest:
+            result = t.builder(name, result, other)
         return t.tensor(result)
 
     call.__doc__ = f"{says}. bool, operands broadcast, gradient 0. ({name} x y)"

@@ -11,9 +11,8 @@ from ...ir.types import FLOATS
 from ..arguments import axes as axes_of
 from ..arguments import axis as axis_of
 from ..arguments import choice, flag
-from ..faults import describe
 from ..host import tracer
-from ..promote import integer, node_of, operands, optional_node, real
+from ..promote import check_outer, integer, node_of, operands, optional_node, real
 from ..table import tensor_builtin
 from ..tensor import Tensor
 from ..tracer import Tracer
@@ -121,7 +120,8 @@ def attention(
     if len(a.shape) != 4:
         raise problem(
             "E-SHAPE-ARGUMENT",
-            f"attention of {describe(q)}: q, k and v are (batch place head depth)",
+            f"attention of {a.type}: q, k and v are (batch place head depth)",
+            hint="split the last axis into heads: (reshape q (list b n heads depth))",
             shape=list(a.shape),
         )
     extras: dict[str, Node] = {}
@@ -286,9 +286,9 @@ def binary_cross_entropy(
         attributes["smoothing"] = real(name, "smoothing", smoothing)
     if positive_weight != 1:
         attributes["positive-weight"] = real(name, "positive-weight", positive_weight)
-    return t.tensor(
-        t.builder(name, node_of(name, logits, t), node_of(name, targets, t), **attributes)
-    )
+    nodes = node_of(name, logits, t), node_of(name, targets, t)
+    check_outer(t, name, binary_cross_entropy, (logits, targets), nodes)
+    return t.tensor(t.builder(name, *nodes, **attributes))
 
 
 @tensor_builtin("glu", "(x gate &key (activation #'sigmoid))")

@@ -7,7 +7,7 @@ from ...evaluator.values import NIL, String, Value
 from ...ir.graph import Value as Node
 from ..arguments import axis as axis_of
 from ..arguments import flag
-from ..faults import describe, wrapped
+from ..faults import describe
 from ..promote import not_a_tensor, operands
 from ..table import tensor_builtin
 from ..tensor import Tensor, is_tensor
@@ -57,16 +57,12 @@ def _fit(x: Value, y: Value, left: Node, right: Node, flip_x: bool, flip_y: bool
     other = right.shape[-1 if flip_y and len(y.shape) > 1 else -2]
     if inner == other:
         return
-    hint, edit = "the last axis of x meets the last but one of y", None
-    if right.shape[-1] == inner and not flip_y:
-        hint = "it fits with (matmul x (transpose y))"
-        edit = wrapped(2, 3, "(transpose {})", "transpose the second operand")
     raise problem(
         "E-SHAPE-MATMUL",
         f"matmul of {x.type} and {y.type}: inner sizes {inner} and {other} differ",
-        hint=hint,
-        edit=edit,
+        hint="the last axis of x meets the last but one of y",
         shapes=[list(x.shape), list(y.shape)],
+        sizes=(inner, other),
     )
 
 
@@ -74,6 +70,14 @@ def _fit(x: Value, y: Value, left: Node, right: Node, flip_x: bool, flip_y: bool
 def dot(x: Value, y: Value, *, axis: Value = -1) -> Tensor:
     """The sum of products along an axis. N, broadcast. (dot x y)"""
     t, (a, c) = operands("dot", (x, y))
+    if axis == -1 and a.shape[-1:] != c.shape[-1:]:
+        raise problem(
+            "E-SHAPE-MATMUL",
+            f"dot of {a.type} and {c.type}: their last axes differ",
+            hint="vectors of one length, along the last axis; :axis says another one",
+            shapes=[list(a.shape), list(c.shape)],
+            sizes=(*a.shape[-1:], *c.shape[-1:]),
+        )
     if axis == -1:
         return t.tensor(t.builder("dot", a, c))
     both = t.builder("multiply", a, c)

@@ -140,7 +140,11 @@ def _pool(
     node = node_of(name, x, t)
     spatial = len(node.shape) - 2
     if spatial < 1:
-        raise problem("E-SHAPE-CONV", f"{name} of {describe(x)}: x is (b n... channels)")
+        raise problem(
+            "E-SHAPE-CONV",
+            f"{name} of {describe(x)}: x is (b n... channels)",
+            hint="axes of examples, of 1 to 3 places, of channels: (reshape x (list b n n c))",
+        )
     sizes = each(name, "size", size, spatial)
     strides = sizes if stride is None else each(name, "stride", stride, spatial)
     dilations = each(name, "dilation", dilation, spatial)

@@ -15,10 +15,10 @@ from ..promote import operands
 from ..table import tensor_builtin
 from ..tensor import Tensor
 from ..tracer import Tracer
-from .moving import cut
 from .pictures import spatial_of
 from .resampling import CUBIC
 from .shape import reshaped
+from .slicing import cut
 
 LINEAR, ZEROS = keyword("LINEAR"), keyword("ZEROS")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...diagnostics import problem
 from ...evaluator.values import NIL, Cons, MultipleValues, Value, keyword
 from ...ir.graph import Value as Node
-from ...ir.types import INTEGERS, Type
+from ...ir.types import INTEGERS, Type, broadcast
 from ..arguments import axis as axis_of
-from ..arguments import choice, flag
+from ..arguments import choice, flag, shape_text
 from ..arguments import dtype as dtype_of
 from ..faults import describe
 from ..host import tracer
@@ -16,8 +16,8 @@ from ..table import tensor_builtin
 from ..tensor import Tensor, is_tensor
 from ..tracer import Tracer
 from .making import tensor
-from .moving import cut
 from .shape import reshaped
+from .slicing import cut
 
 ERROR = keyword("ERROR")
 
@@ -30,10 +30,24 @@ def index_node(name: str, value: Value, t: Tracer) -> Node:
     if node.dtype not in INTEGERS:
         raise problem(
             "E-DTYPE-ARGUMENT",
-            f"the index of {name} is {describe(value)}, wants integers",
+            f"the index of {name} is {describe(value)}, not integers",
             hint="cast it: (cast index :i32)",
         )
     return node
+
+
+def _spread(name: str, t: Tracer, y: Node, shape: tuple[int, ...], what: str) -> Node:
+    """y in the shape that is written, which its own broadcasts to."""
+    if y.shape == shape:
+        return y
+    if broadcast(y.shape, shape) != shape:
+        raise problem(
+            "E-SHAPE-BROADCAST",
+            f"{name}: y is {y.type} and does not broadcast to {shape_text(shape)}",
+            hint=f"y is written at the index, so it has {what}: {shape_text(shape)}",
+            sizes=(*y.shape, *shape),
+        )
+    return t.builder("broadcast-to", y, shape=shape)
 
 
 def out_of(name: str, value: Value) -> str:
@@ -65,8 +79,7 @@ def _define_along(name: str, says: str, writes: bool) -> None:
     def put(x: Value, index: Value, y: Value, *, axis: Value = -1, out: Value = ERROR) -> Tensor:
         t, (node, part) = operands(name, (x, y))
         at = index_node(name, index, t)
-        if part.shape != at.shape:
-            part = t.builder("broadcast-to", part, shape=at.shape)
+        part = _spread(name, t, part, at.shape, "the index's shape")
         place = axis_of(name, axis, len(node.shape))
         return t.tensor(t.builder(name, node, at, part, axis=place, out=out_of(name, out)))
 
@@ -86,8 +99,7 @@ def _define_scatter(name: str, says: str) -> None:
         at = index_node(name, index, t)
         place = axis_of(name, axis, len(node.shape))
         shape = (*node.shape[:place], *at.shape, *node.shape[place + 1 :])
-        if part.shape != shape:
-            part = t.builder("broadcast-to", part, shape=shape)
+        part = _spread(name, t, part, shape, "the shape of what gather would give")
         return t.tensor(t.builder(name, node, at, part, axis=place, out=out_of(name, out)))
 
     call.__doc__ = f"{says}. Shape of x. ({name} x index y)"
@@ -197,7 +209,12 @@ def top_k(x: Value, k: Value, *, axis: Value = -1, smallest: Value = NIL) -> Val
     place = axis_of("top-k", axis, len(node.shape))
     count = integer("top-k", "k", k)
     if not 1 <= count <= node.shape[place]:
-        raise problem("E-SHAPE-ARGUMENT", f"top-k: {count} of {node.shape[place]}")
+        n = node.shape[place]
+        raise problem(
+            "E-SHAPE-ARGUMENT",
+            f"top-k of {node.type}: {count} of the {n} elements of axis {place}",
+            hint=f"k is 1 to {n}; another axis by :axis",
+        )
     found = t.builder.several("top-k", node, k=count, axis=place, smallest=flag(smallest))
     return MultipleValues(t.tensor(v) for v in found)
 
@@ -226,7 +243,7 @@ def bucketize(x: Value, edges: Value, *, right: Value = NIL) -> Tensor:
 def index_update(x: Value, y: Value, *index: Value) -> Tensor:
     """x with y written at an index as in `tref`; numbers only. A. (index-update x row 3)"""
     from ...evaluator.values import T, make_list
-    from .moving import slice_set
+    from .slicing import slice_set
 
     t, (node, part) = operands("index-update", (x, y))
     places = [(a, i) for a, i in enumerate(index) if i is not T]
@@ -234,11 +251,8 @@ def index_update(x: Value, y: Value, *index: Value) -> Tensor:
     for a, i in places:
         shape[a] = 1
         integer("index-update", "index", i)
-    wide = t.builder(
-        "broadcast-to",
-        part,
-        shape=tuple(s for a, s in enumerate(node.shape) if a not in dict(places)),
-    )
+    rest = tuple(s for a, s in enumerate(node.shape) if a not in dict(places))
+    wide = _spread("index-update", t, part, rest, "the shape that tref gives")
     return slice_set(
         x,
         t.tensor(reshaped(t, wide, tuple(shape))),

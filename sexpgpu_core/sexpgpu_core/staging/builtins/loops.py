@@ -6,16 +6,18 @@ Trips are numbered for random numbers; those of a `map-over` along the batch are
 
 from __future__ import annotations
 
-from ...diagnostics import Problem, Related, problem
+from ...diagnostics import Change, Edit, Problem, Related, problem
 from ...evaluator.designators import function_of
 from ...evaluator.values import NIL, MultipleValues, Value, make_list
 from ...ir.graph import Value as Node
 from ...ir.ops import loops
+from ...spans import Span
 from ..arguments import axis as axis_of
 from ..arguments import choice, flag
 from ..dependence import ROW
 from ..faults import describe
 from ..host import tracer
+from ..origins import place_of, within
 from ..promote import integer, node_of
 from ..regions import Region
 from ..segments import segmented
@@ -217,16 +219,38 @@ def next_carry(
     for i, (old, new) in enumerate(zip(start, nodes)):
         if old.type != new.type:
             part = "the carry" if len(start) == 1 else f"part {i} of the carry"
-            raise _changed(t, name, fn, f"goes in as {old.type} and comes back as {new.type}", part)
+            how = f"goes in as {old.type} and comes back as {new.type}"
+            raise _changed(t, name, fn, how, part, old, new)
     return nodes
 
 
-def _changed(t: Tracer, name: str, fn: Value, how: str, part: str) -> Problem:
-    call = t.region.span
-    related = (Related(f"the first carry is given to {name} here", call),) if call else ()
+def _changed(
+    t: Tracer,
+    name: str,
+    fn: Value,
+    how: str,
+    part: str,
+    old: Node | None = None,
+    new: Node | None = None,
+) -> Problem:
+    call, span = t.region.span, function_of(fn).span
+    related = [Related(f"the first carry is given to {name} here", call)] if call else []
+    made = place_of(t, new.node, t.region) if new is not None else None
+    if made is not None and span is not None and within(made, span):
+        related.append(Related("what comes back is made here", made))
     return problem(
         "E-STAGE-CARRY",
         f"{part} of {name} {how}",
         hint="return the type that went in: cast or reshape one of them",
-        related=related,
-    ).locate(function_of(fn).span)
+        edit=_cast_back(related[-1].span, old, new) if len(related) > 1 else None,
+        related=tuple(related),
+    ).locate(span)
+
+
+def _cast_back(span: Span | None, old: Node | None, new: Node | None) -> Edit | None:
+    """Where only the dtype differs, and what is returned is a form that was written."""
+    if old is None or new is None or span.__class__ is not Span or old.shape != new.shape:
+        return None
+    assert span is not None
+    text = f"(cast {span.text} :{old.dtype})"
+    return Edit(f"cast it back to {old.dtype}", (Change(span, text),))

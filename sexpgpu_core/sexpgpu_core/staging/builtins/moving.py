@@ -1,10 +1,10 @@
-"""Builtins that move elements: joining, cutting, padding, rolling, triangles."""
+"""Builtins that move elements: joining, splitting, padding, rolling, triangles."""
 
 from __future__ import annotations
 
 from ...diagnostics import problem
 from ...evaluator.builtins.listing import proper
-from ...evaluator.values import NIL, Cons, MultipleValues, T, Value
+from ...evaluator.values import NIL, Cons, MultipleValues, Value
 from ...ir.graph import Value as Node
 from ..arguments import axis as axis_of
 from ..arguments import choice, flag, integers
@@ -16,17 +16,7 @@ from ..table import tensor_builtin
 from ..tensor import Tensor, is_tensor
 from ..tracer import Tracer
 from .shape import reshaped
-
-
-def cut(t: Tracer, node: Node, axis: int, start: int, stop: int, step: int = 1) -> Node:
-    """Elements start, start + step, ... below stop of one axis."""
-    if (start, stop, step) == (0, node.shape[axis], 1):
-        return node
-    rank = len(node.shape)
-    starts = tuple(start if a == axis else 0 for a in range(rank))
-    stops = tuple(stop if a == axis else node.shape[a] for a in range(rank))
-    steps = tuple(step if a == axis else 1 for a in range(rank))
-    return t.builder("slice", node, starts=starts, stops=stops, steps=steps)
+from .slicing import cut
 
 
 def _operands(name: str, x: Value, rest: tuple[Value, ...]) -> tuple[Tracer, list[Node]]:
@@ -53,6 +43,13 @@ def _joined(t: Tracer, nodes: list[Node], axis: int) -> Node:
 def stack(x: Value, *y: Value, axis: Value = 0) -> Tensor:
     """Operands of one shape on a new axis. A. (stack x y :axis 1)"""
     t, nodes = _operands("stack", x, y)
+    if any(n.shape != nodes[0].shape for n in nodes):
+        raise problem(
+            "E-SHAPE-ARGUMENT",
+            f"stack of {' and '.join(str(n.type) for n in nodes)}: their shapes differ",
+            hint="concat joins on an axis that is there",
+            shapes=[list(n.shape) for n in nodes],
+        )
     at = axis_of("stack", axis, len(nodes[0].shape) + 1)
     wide = [reshaped(t, n, (*n.shape[:at], 1, *n.shape[at:])) for n in nodes]
     return t.tensor(_joined(t, wide, at))
@@ -67,19 +64,28 @@ def split(x: Value, parts: Value, *, axis: Value = 0) -> Value:
     whole = node.shape[at]
     if parts.__class__ is int and (parts < 1 or whole % parts):
         raise problem(
-            "E-SHAPE-ARGUMENT", f"split: {parts} parts do not divide axis {at} of {describe(x)}"
+            "E-SHAPE-ARGUMENT",
+            f"split of {describe(x)}: {parts} parts do not divide the {whole} of axis {at}",
+            hint=f"parts that divide it: {divisors(whole)}; or a list of sizes",
         )
     cuts = [whole // parts] * parts if parts.__class__ is int else integers("split", "parts", parts)
     if sum(cuts) != whole:
         raise problem(
             "E-SHAPE-ARGUMENT",
-            f"split: sizes sum to {sum(cuts)}, axis {at} of {describe(x)} has {whole}",
+            f"split of {describe(x)}: sizes sum to {sum(cuts)}, axis {at} has {whole}",
+            hint="sizes that sum to it, or a count of equal parts",
         )
     found, start = [], 0
     for size in cuts:
         found.append(t.tensor(cut(t, node, at, start, start + size)))
         start += size
     return found[0] if len(found) == 1 else MultipleValues(found)
+
+
+def divisors(n: int) -> str:
+    """What divides n, in a hint."""
+    found = [str(k) for k in range(1, n + 1) if n % k == 0] if n <= 1 << 16 else [str(n)]
+    return " ".join(found if len(found) <= 12 else [*found[:11], "...", found[-1]])
 
 
 @tensor_builtin("unstack", "(x &key (axis 0))")
@@ -93,112 +99,6 @@ def unstack(x: Value, *, axis: Value = 0) -> Value:
     return found[0] if len(found) == 1 else MultipleValues(found)
 
 
-@tensor_builtin("slice", "(x &key (axis 0) start end size (step 1))")
-def slice_(
-    x: Value,
-    *,
-    axis: Value = 0,
-    start: Value = NIL,
-    end: Value = NIL,
-    size: Value = NIL,
-    step: Value = 1,
-) -> Tensor:
-    """A part of an axis, or of several given as lists; negative bounds count from the end.
-
-    `:start` a scalar integer tensor with `:size`: clamped so that it fits. A.
-    (slice x :axis 1 :end -1)"""
-    t = tracer("slice")
-    node = node_of("slice", x, t)
-    if is_tensor(start):
-        return t.tensor(_moving_slice(t, node, axis, t.node(start), size))
-    places = integers("slice", "axis", axis)
-    for i, a in enumerate(places):
-        at = axis_of("slice", a, len(node.shape))
-        bounds = [_pick("slice", v, i, len(places)) for v in (start, end, size, step)]
-        node = _static_slice(t, node, at, *bounds)
-    return t.tensor(node)
-
-
-def _pick(name: str, value: Value, i: int, count: int) -> Value:
-    if value.__class__ is not Cons:
-        return value
-    items = proper(name, value)
-    if len(items) != count:
-        raise problem("E-SHAPE-ARGUMENT", f"{name}: {len(items)} bounds for {count} axes")
-    return items[i]
-
-
-def _static_slice(
-    t: Tracer, node: Node, at: int, start: Value, end: Value, size: Value, step: Value
-) -> Node:
-    n = node.shape[at]
-    first = 0 if start is NIL else integer("slice", "start", start)
-    first += n if first < 0 else 0
-    if size is not NIL:
-        last = first + integer("slice", "size", size)
-    else:
-        last = n if end is NIL else integer("slice", "end", end)
-        last += n if last < 0 else 0
-    stride = integer("slice", "step", step)
-    if not (0 <= first <= last <= n and stride >= 1):
-        raise problem(
-            "E-SHAPE-SLICE",
-            f"slice: {first} to {last} by {stride} of axis {at}, which has size {n}",
-            axis=at,
-            size=n,
-        )
-    return cut(t, node, at, first, last, stride)
-
-
-def _moving_slice(t: Tracer, node: Node, axis: Value, start: Node, size: Value) -> Node:
-    b, at = t.builder, axis_of("slice", axis, len(node.shape))
-    count = integer("slice", "size", size)
-    last = node.shape[at] - count
-    if last < 0:
-        raise problem("E-SHAPE-SLICE", f"slice: size {count} of an axis of {node.shape[at]}")
-    fitted = b("clip", start, b.like(0, start), b.like(last, start))
-    index = b("add", b("iota", dtype=start.dtype, shape=(count,), axis=0), fitted)
-    return b("gather", node, index, axis=at, out="drop")
-
-
-@tensor_builtin("slice-set", "(x y &key (axis 0) start)")
-def slice_set(x: Value, y: Value, *, axis: Value = 0, start: Value = 0) -> Tensor:
-    """x with y written over it from start. A. (slice-set x y :axis 1 :start 3)"""
-    t, (over, part) = operands("slice-set", (x, y))
-    rank = len(over.shape)
-    places = [axis_of("slice-set", a, rank) for a in integers("slice-set", "axis", axis)]
-    at = [0] * rank
-    for i, a in enumerate(places):
-        bound = _pick("slice-set", 0 if start is NIL else start, i, len(places))
-        first = integer("slice-set", "start", bound)
-        at[a] = first + over.shape[a] if first < 0 else first
-    return t.tensor(t.builder("slice-set", over, part, starts=tuple(at)))
-
-
-@tensor_builtin("tref", "(x &rest index)")
-def tref(x: Value, *index: Value) -> Tensor:
-    """Axes dropped by an index each: a number, a scalar integer tensor, or t for the whole axis.
-
-    A. (tref x t 0)"""
-    t = tracer("tref")
-    node, at = node_of("tref", x, t), 0
-    for i in index:
-        if i is T:
-            at += 1
-            continue
-        place = axis_of("tref", at, len(node.shape))
-        rest = (*node.shape[:place], *node.shape[place + 1 :])
-        if is_tensor(i):
-            node = t.builder("gather", node, t.node(i), axis=place, out="error")
-        else:
-            n = node.shape[place]
-            k = integer("tref", "index", i)
-            if not -n <= k < n:
-                raise problem("E-SHAPE-SLICE", f"tref: index {k} of an axis of {n}", size=n)
-            node = reshaped(t, cut(t, node, place, k % n, k % n + 1), rest)
-    return t.tensor(node)
-
-
 @tensor_builtin("pad", "(x widths &key (mode :constant) (value 0))")
 def pad(x: Value, widths: Value, *, mode: Value = None, value: Value = 0) -> Tensor:
     """Elements put around the last axes: widths is ((before after)...); `:reflect`, `:edge`.
@@ -209,7 +109,11 @@ def pad(x: Value, widths: Value, *, mode: Value = None, value: Value = 0) -> Ten
     pairs = [integers("pad", "widths", w) for w in proper("pad", widths)]
     lead = len(node.shape) - len(pairs)
     if lead < 0 or any(len(p) != 2 or min(p) < 0 for p in pairs):
-        raise problem("E-SHAPE-ARGUMENT", f"pad of {describe(x)}: a pair for each of the last axes")
+        raise problem(
+            "E-SHAPE-ARGUMENT",
+            f"pad of {describe(x)}: {len(pairs)} widths for {len(node.shape)} axes",
+            hint="a pair (before after) for each of the last axes, none below 0",
+        )
     kind = (
         "constant" if mode is None else choice("pad", "mode", mode, ("constant", "reflect", "edge"))
     )

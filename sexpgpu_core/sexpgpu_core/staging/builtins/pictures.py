@@ -17,10 +17,10 @@ from ..tensor import Handle, Tensor, is_tensor
 from ..tracer import Tracer
 from .convolution import each
 from .indexing import index_node
-from .moving import cut
 from .reductions import want_floats
 from .resampling import Taps, taps
 from .shape import permuted, reshaped
+from .slicing import cut
 
 NEAREST = keyword("NEAREST")
 Shape = tuple[int, ...]

@@ -36,18 +36,26 @@ def reshape(x: Value, shape: Value) -> Tensor:
     total, known = node.type.size, 1
     for size in wanted:
         known *= 1 if size == -1 else size
-    fits = wanted.count(-1) <= 1 and all(size >= -1 for size in wanted)
-    if fits and -1 in wanted and known and total % known == 0:
+    if wanted.count(-1) > 1 or any(size < -1 for size in wanted):
+        raise _no_reshape(node, wanted, "one size may be -1, all others count elements")
+    if -1 in wanted and known and total % known == 0:
         wanted[wanted.index(-1)] = total // known
         known = total
-    if not fits or known != total or -1 in wanted:
-        raise problem(
-            "E-SHAPE-RESHAPE",
-            f"reshape of {describe(x)} to {shape_text(wanted)}: {total} elements into {known}",
-            shape=list(node.shape),
-            wanted=wanted,
-        )
+    if -1 in wanted:
+        raise _no_reshape(node, wanted, f"{known} do not divide its {total} elements")
+    if known != total:
+        raise _no_reshape(node, wanted, f"{total} elements into {known}")
     return t.tensor(reshaped(t, node, tuple(wanted)))
+
+
+def _no_reshape(node: Node, wanted: list[int], why: str) -> Exception:
+    return problem(
+        "E-SHAPE-RESHAPE",
+        f"reshape of {node.type} to {shape_text(wanted)}: {why}",
+        hint="the sizes multiply to as many elements; -1 stands for the one that is left",
+        shape=list(node.shape),
+        wanted=wanted,
+    )
 
 
 @tensor_builtin("flatten", "(x &key (start 0) (end nil))")
@@ -91,7 +99,7 @@ def permute(x: Value, axes: Value) -> Tensor:
     if sorted(order) != list(range(rank)):
         raise problem(
             "E-SHAPE-AXIS",
-            f"permute: axes {shape_text(order)} of {describe(x)}",
+            f"permute of {describe(x)}: {shape_text(order)} is no order of its axes",
             hint=f"each of its {rank} axes once",
         )
     return t.tensor(permuted(t, node, order))
@@ -161,7 +169,9 @@ def squeeze(x: Value, *, axis: Value = NIL) -> Tensor:
     for i in gone:
         if node.shape[i] != 1:
             raise problem(
-                "E-SHAPE-ARGUMENT", f"squeeze: axis {i} of {describe(x)} has size {node.shape[i]}"
+                "E-SHAPE-ARGUMENT",
+                f"squeeze of {describe(x)}: axis {i} has size {node.shape[i]}, not 1",
+                hint="take one of them by (tref x ...), or reduce the axis",
             )
     return t.tensor(reshaped(t, node, tuple(s for i, s in enumerate(node.shape) if i not in gone)))
 

@@ -10,9 +10,9 @@ from ..promote import integer, node_of
 from ..table import tensor_builtin
 from ..tensor import Tensor
 from .indexing import index_node
-from .moving import cut
 from .reductions import want_floats
 from .shape import reshaped
+from .slicing import cut
 
 
 @tensor_builtin("fft", "(x &key (axis -1) inverse)")

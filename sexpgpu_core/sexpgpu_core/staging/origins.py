@@ -1,0 +1,45 @@
+"""Places of the file that nodes come from: of what an installed module made, the call of it."""
+
+from __future__ import annotations
+
+from ..evaluator import machine
+from ..ir.graph import Node, Origin
+from ..spans import Span
+from .host import host
+from .regions import Region
+from .tracer import Tracer
+
+
+def place_of(t: Tracer, node: Node, region: Region) -> Span | None:
+    """Where a node was made: in the file, or where the file calls the module that made it."""
+    for origin in region.builder.graph.origins.get(node.id, ()):
+        span = user_place(t, origin)
+        if span is not None:
+            return span
+    return None
+
+
+def user_place(t: Tracer, origin: Origin) -> Span | None:
+    """The place of an origin, moved out of installed modules by the scopes around it."""
+    span: Span | None = origin.span
+    return call_of_module(t, origin.scope) if span is not None and installed(span) else span
+
+
+def installed(span: Span) -> bool:
+    """Whether a place is in a module of an installed distribution."""
+    library = getattr(machine.current(), "library", None)
+    return library is not None and bool(library.is_installed(span.source))
+
+
+def call_of_module(t: Tracer, path: str) -> Span | None:
+    """The file's call that opened a scope or one around it."""
+    while path:
+        span = t.places.get(path)
+        if span is not None and span.source.name == host().collector.main:
+            return span
+        path = path.rpartition("/")[0]
+    return None
+
+
+def within(inner: Span, outer: Span) -> bool:
+    return inner.source is outer.source and outer.start <= inner.start <= inner.end <= outer.end
