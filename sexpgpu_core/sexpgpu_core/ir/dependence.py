@@ -1,10 +1,8 @@
 """Which positions of one axis of an input each value of a graph may depend on (80-trust, item 2).
 
-A reach says it by the value's own axes: at index i of an axis it may read positions i + low to
-i + high of the source; several axes are a union, and EVERYWHERE is all positions. Masks are seen
-as bands: where key - query > most, a value does not depend on the source ("live"), is zero, or is
-so low that a softmax makes it zero. What is not known is taken as everywhere: the law is that no
-value changes outside its reach.
+A reach says it by the value's own axes (`reach`). Masks are seen as bands: where key - query >
+most, a value does not depend on the source ("live"), is zero, or is so low that a softmax makes it
+zero. What is not known is taken as everywhere: the law is that no value changes outside its reach.
 """
 
 from __future__ import annotations
@@ -12,47 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 
 from ..records import NamedTuple
-from .bands import Bands, Facts, index_facts
+from .bands import NOTHING, Facts, index_facts
 from .graph import Graph, Node, Value
 from .interpret import expansion
 from .operation import Operations
-
-FAR = 1 << 60
-"""An offset beyond every axis."""
-Interval = tuple[int, int]
+from .reach import EVERYWHERE, FAR, NOWHERE, TRIP, Interval, Reach, ahead, joined
+from .reach_rules import RULES
 
 
-class Reach(NamedTuple):
-    """`axes`: axis -> (low, high) of the value; `everywhere`: any position."""
+class Leak(NamedTuple):
+    """How a value comes to see later positions: `node` is the first that reads ahead; `path` leads
+    from a source through it to the value."""
 
-    axes: Mapping[int, Interval]
-    everywhere: bool = False
-
-    @property
-    def empty(self) -> bool:
-        return not self.axes and not self.everywhere
-
-    def upto(self, axis: int) -> bool:
-        """Whether at index i of the axis no position after i is read."""
-        return not self.everywhere and all(
-            a == axis and high <= 0 for a, (_, high) in self.axes.items()
-        )
-
-
-NOWHERE = Reach({})
-EVERYWHERE = Reach({}, True)
-
-
-def joined(reaches: Collection[Reach]) -> Reach:
-    """The union."""
-    found: dict[int, Interval] = {}
-    for reach in reaches:
-        if reach.everywhere:
-            return EVERYWHERE
-        for axis, (low, high) in reach.axes.items():
-            before = found.get(axis, (low, high))
-            found[axis] = min(before[0], low), max(before[1], high)
-    return Reach(found)
+    node: Node
+    reach: Reach
+    path: tuple[Node, ...]
 
 
 class Dependence:
@@ -64,14 +36,15 @@ class Dependence:
         self.graph = graph
         self._operations = operations
         start = {(v.node.id, v.result): Reach({axis: (0, 0)}) for v in sources}
-        self._walk = _Walk(operations, start, {})
+        self._sources = {node for node, _ in start}
+        self._walk = Walk(operations, start, {}, graph.bodies)
         for node in graph.nodes:
             self._walk.step(node)
 
     def of(self, value: Value) -> Reach:
         return self._walk.reaches[value.node.id, value.result]
 
-    def breaks_causality(self, value: Value, axis: int) -> Node | None:
+    def leak(self, value: Value, axis: int) -> Leak | None:
         """The first node that lets a position of `value`'s axis see a later one; None where the
         value is causal."""
         if self.of(value).upto(axis):
@@ -80,21 +53,36 @@ class Dependence:
         for node in reversed(self.graph.nodes[: value.node.id + 1]):
             if node.id in above:
                 above.update(v.node.id for v in node.operands if not self.of(v).empty)
-        for node in self.graph.nodes:
-            if node.id in above and self._looks_ahead(node):
-                return node
-        return value.node
+        found = next((n for n in self.graph.nodes if n.id in above and self._looksahead(n)), None)
+        node = found or value.node
+        return Leak(node, self.of(Value(node)), self._path(node, value.node, above))
 
-    def _looks_ahead(self, node: Node) -> bool:
+    def _looksahead(self, node: Node) -> bool:
         """Whether it reads ahead and none of its operands does."""
-        return _ahead(self.of(Value(node))) and not any(_ahead(self.of(v)) for v in node.operands)
+        return ahead(self.of(Value(node))) and not any(ahead(self.of(v)) for v in node.operands)
+
+    def _path(self, node: Node, end: Node, above: Collection[int]) -> tuple[Node, ...]:
+        """Up to a source by operands, down to the end by users, the shortest way."""
+        first = [node]
+        while first[-1].id not in self._sources:
+            reached = [v.node for v in first[-1].operands if not self.of(v).empty]
+            if not reached:
+                break
+            first.append(reached[0])
+        before: dict[int, Node] = {end.id: end}
+        waiting = [end]
+        for n in waiting:
+            for v in n.operands:
+                if v.node.id in above and v.node.id not in before:
+                    before[v.node.id] = n
+                    waiting.append(v.node)
+        last = [node]
+        while last[-1] is not end and last[-1].id in before:
+            last.append(before[last[-1].id])
+        return (*reversed(first), *last[1:])
 
 
-def _ahead(reach: Reach) -> bool:
-    return reach.everywhere or any(high > 0 for _, high in reach.axes.values())
-
-
-class _Walk:
+class Walk:
     """Reaches and facts node by node."""
 
     def __init__(
@@ -102,15 +90,19 @@ class _Walk:
         operations: Operations,
         reaches: dict[tuple[int, int], Reach],
         facts: dict[tuple[int, int], Facts],
+        bodies: Mapping[str, Graph],
     ) -> None:
         self.operations = operations
+        self.bodies = bodies
         self.given = set(reaches)
         self.reaches = reaches
         self.facts = facts
 
     def step(self, node: Node) -> None:
-        operands = [self.reaches[v.node.id, v.result] for v in node.operands]
+        given = [self.reaches[v.node.id, v.result] for v in node.operands]
         facts = [self.facts[v.node.id, v.result] for v in node.operands]
+        trip = _trip(given)
+        operands = given if trip is None else [without_trip(r) for r in given]
         inside = self._inside(node, operands, facts)
         for i in range(len(node.types)):
             key = (node.id, i)
@@ -118,15 +110,20 @@ class _Walk:
                 found, known = inside[i]
             else:
                 found = self._reach(node, operands, facts)
-                known = index_facts(node, facts, [not r.empty for r in operands])
+                known = index_facts(node, facts, [not r.empty for r in given])
             if key not in self.given:
-                self.reaches[key] = found
+                self.reaches[key] = joined([found, Reach({TRIP: trip})]) if trip else found
             self.facts[key] = known
 
     def _inside(
         self, node: Node, operands: list[Reach], facts: list[Facts]
     ) -> list[tuple[Reach, Facts]] | None:
-        """Through a composite's parts, where its own rule says nothing of a mask."""
+        """Through a composite's parts, where its own rule says nothing of a mask; through the
+        bodies of a loop or a choice."""
+        if node.operation in LOOPS and any(not r.empty for r in operands):
+            from .loop_dependence import RULES as LOOP_RULES
+
+            return [(r, NOTHING) for r in LOOP_RULES[node.operation](self, node, operands)]
         if node.operation in RULES or not _is_composite(node, operands, self.operations):
             return None
         try:
@@ -134,10 +131,11 @@ class _Walk:
         except NotImplementedError:
             return None
         inputs = {n.get("name"): (n.id, 0) for n in parts.nodes if n.operation == "input"}
-        walk = _Walk(
+        walk = Walk(
             self.operations,
             {inputs[str(i)]: r for i, r in enumerate(operands) if str(i) in inputs},
             {},
+            self.bodies,
         )
         for part in parts.nodes:
             walk.step(part)
@@ -203,169 +201,18 @@ def _stretched(node: Node, k: int, axis: int, at: int) -> bool:
     return node.operands[k].shape[axis] == 1 != node.types[0].shape[at]
 
 
-# ---- operations that move positions
-Rule = Callable[[Node, int, Reach, list[Facts]], Reach]
+LOOPS = ("scan", "while", "cond", "custom-gradient")
+"""What has bodies that are looked into: `loop_dependence`."""
 
 
-def _moved(reach: Reach, by: Mapping[int, int]) -> Reach:
-    return Reach(
-        {a: (low + by.get(a, 0), high + by.get(a, 0)) for a, (low, high) in reach.axes.items()}
-    )
+def _trip(given: list[Reach]) -> Interval | None:
+    """How the operands depend on the number of the trip."""
+    found = [r.axes[TRIP] for r in given if TRIP in r.axes]
+    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
 
 
-def _slice(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    steps = node.get("steps")
-    if any(steps[a] != 1 for a in reach.axes):
-        return EVERYWHERE
-    return _moved(reach, dict(enumerate(node.get("starts"))))
-
-
-def _slice_set(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    return reach if k == 0 else _moved(reach, {a: -s for a, s in enumerate(node.get("starts"))})
-
-
-def _pad(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    inner = node.get("interior") or (0,) * len(node.types[0].shape)
-    if any(inner[a] for a in reach.axes):
-        return EVERYWHERE
-    return _moved(reach, {a: -n for a, n in enumerate(node.get("low"))})
-
-
-def _concat(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    axis = node.get("axis")
-    before = sum(v.shape[axis] for v in node.operands[:k])
-    return _moved(reach, {axis: -before})
-
-
-def _flip(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    return EVERYWHERE if set(reach.axes) & set(node.get("axes")) else reach
-
-
-def _conv(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    """A window of positions of each spatial axis; of the kernel nothing is known."""
-    found: dict[int, Interval] = {}
-    channels = len(node.types[0].shape) - 1
-    for axis, (low, high) in reach.axes.items():
-        if k != 0 or axis == channels:
-            return EVERYWHERE
-        if axis == 0:
-            found[axis] = low, high
-            continue
-        a = axis - 1
-        if node.get("strides")[a] != 1:
-            return EVERYWHERE
-        pad = node.get("padding")[a][0]
-        width = node.get("dilations")[a] * (node.operands[1].shape[a] - 1)
-        found[axis] = low - pad, high - pad + width
-    return Reach(found)
-
-
-# ---- operations along an axis, where masks count
-def _banded(
-    low: int, high: int, axis: int, bands: Bands, gone: Collection[int]
-) -> tuple[int, Interval] | None:
-    """What is left of a reach on an axis that is summed over: by the query axis of a band."""
-    uppers = {q: most for q, k, most in bands if k == axis and q not in gone}
-    lowers = {k: most for q, k, most in bands if q == axis and k not in gone}
-    for query in sorted(uppers.keys() | lowers.keys()):
-        top = high + uppers[query] if query in uppers else FAR
-        bottom = low - lowers[query] if query in lowers else -FAR
-        return query, (bottom, top)
-    return None
-
-
-def _reduced(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    given = node.get("axes")
-    axes = given if given is not None else (node.get("axis"),)
-    lows = facts[k].low if node.operation in ("reduce-max", "logsumexp") else frozenset()
-    bands = facts[k].live | lows
-    kept = [a for a in range(len(node.operands[k].shape)) if a not in axes]
-    place = {a: a if node.get("keep") else i for i, a in enumerate(kept)}
-    return _over(reach, axes, bands, place)
-
-
-def _over(reach: Reach, axes: Collection[int], bands: Bands, place: Mapping[int, int]) -> Reach:
-    parts = []
-    for axis, (low, high) in reach.axes.items():
-        if axis not in axes:
-            parts.append(Reach({place[axis]: (low, high)}))
-            continue
-        left = _banded(low, high, axis, bands, axes)
-        if left is None:
-            return EVERYWHERE
-        parts.append(Reach({place[left[0]]: left[1]}))
-    return joined(parts)
-
-
-def _softmax(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    """Each element sees its whole row, but for what is masked."""
-    axis, rank = node.get("axis"), len(node.types[0].shape)
-    bands = facts[0].live | facts[0].low
-    if len(facts) > 1:
-        bands = bands | facts[1].lifted(rank - len(node.operands[1].shape)).true
-    if k == 1:
-        lead = rank - len(node.operands[1].shape)
-        reach = Reach({a + lead: i for a, i in reach.axes.items()})
-    beside = Reach({a: i for a, i in reach.axes.items() if a != axis})
-    along = Reach({a: i for a, i in reach.axes.items() if a == axis})
-    return joined([beside, _over(along, (axis,), bands, {a: a for a in range(rank)})])
-
-
-def _matmul(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    """Sums over the inner axis, where a zero of the other operand hides what it meets."""
-    x, y = node.operands
-    rank = len(node.types[0].shape)
-    ranks = len(x.shape), len(y.shape)
-    flags = bool(node.get("transpose-x")), bool(node.get("transpose-y"))
-    inner = (ranks[0] - (2 if flags[0] else 1), ranks[1] - (1 if flags[1] else 2))
-    outer = (ranks[0] - (1 if flags[0] else 2), ranks[1] - (2 if flags[1] else 1))
-    result = rank - 2, rank - 1
-    found = []
-    for axis, (low, high) in reach.axes.items():
-        if axis == outer[k]:
-            found.append(Reach({result[k]: (low, high)}))
-        elif axis != inner[k]:
-            at = rank - ranks[k] + axis
-            if node.operands[k].shape[axis] == 1 != node.types[0].shape[at]:
-                return EVERYWHERE
-            found.append(Reach({at: (low, high)}))
-        else:
-            left = _met(facts, inner, outer, result, low, high)
-            if left is None:
-                return EVERYWHERE
-            found.append(left)
-    return joined(found)
-
-
-def _met(
-    facts: list[Facts],
-    inner: Interval,
-    outer: Interval,
-    result: Interval,
-    low: int,
-    high: int,
-) -> Reach | None:
-    for side in (0, 1):
-        bands = facts[side].zero
-        pair = [(q, k, m) for q, k, m in bands if {q, k} == {inner[side], outer[side]}]
-        left = _banded(low, high, inner[side], frozenset(pair), ()) if pair else None
-        if left is not None:
-            return Reach({result[side]: left[1]})
-    return None
-
-
-REDUCTIONS = (
-    *("reduce-sum", "reduce-max", "reduce-min", "reduce-product", "reduce-any", "reduce-all"),
-    *("argmax", "argmin", "logsumexp"),
-)
-RULES: dict[str, Rule] = {
-    "slice": _slice,
-    "slice-set": _slice_set,
-    "pad": _pad,
-    "concat": _concat,
-    "flip": _flip,
-    "conv": _conv,
-    "softmax": _softmax,
-    "matmul": _matmul,
-    **dict.fromkeys(REDUCTIONS, _reduced),
-}
+def without_trip(reach: Reach) -> Reach:
+    """What is left of it on the axes that the value has."""
+    if TRIP not in reach.axes:
+        return reach
+    return Reach({a: i for a, i in reach.axes.items() if a != TRIP}, reach.everywhere)

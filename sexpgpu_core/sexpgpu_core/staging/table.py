@@ -99,7 +99,7 @@ def _taught(name: str, implementation: Callable[..., Value]) -> Callable[..., Va
         try:
             return implementation(*arguments, **options)
         except Problem as error:
-            if error.diagnostic.code[:7] not in TAUGHT:
+            if not error.diagnostic.code.startswith(TAUGHT):
                 raise
             from .teaching import taught
 
@@ -109,7 +109,7 @@ def _taught(name: str, implementation: Callable[..., Value]) -> Callable[..., Va
     return call
 
 
-TAUGHT = frozenset(("E-SHAPE", "E-DTYPE"))
+TAUGHT = ("E-SHAPE-", "E-DTYPE-")
 """How the codes begin of mistakes about shapes and dtypes."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from sexpgpu_core.ir import Builder, Graph, Value
-from sexpgpu_core.ir.dependence import EVERYWHERE, FAR, NOWHERE, Dependence
+from sexpgpu_core.ir.dependence import Dependence
 from sexpgpu_core.ir.interpret import run
-from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.ir.ops import OPERATIONS, loops
+from sexpgpu_core.ir.reach import EVERYWHERE, FAR, NOWHERE
 from sexpgpu_core.ir.types import FLOATS
 
 sys.path.append(str(Path(__file__).parents[2] / "graphs"))
@@ -109,7 +111,62 @@ def one_less(b: Builder) -> Value:
     return b("logical-and", upto(b), apart)
 
 
+def stepped(reverse: bool = False, carried: bool = True) -> Make:
+    """A loop over positions: its carry is what came before, its y the carry and the position."""
+
+    def make(b: Builder, x: Value) -> Value:
+        body = Builder(OPERATIONS)
+        carry = body.input("carry:0", "body", "f32", (2, D))
+        part = body.input("x:0", "body", "f32", (2, D))
+        mixed = body("add", carry, part) if carried else part
+        body.graph.results = {
+            "carry:0": mixed,
+            "y:1": body("tanh", body("matmul", mixed, body.constant(0.5, "f32", (D, D)))),
+        }
+        rows = b("permute", x, axes=(1, 0, 2))
+        start = b.constant(0.0, "f32", (2, D))
+        made = loops.scan(b, body.graph, {"carry:0": start, "x:0": rows}, T, reverse)
+        return b("permute", made["y:1"], axes=(1, 0, 2))
+
+    return make
+
+
+def last_of_all(b: Builder, x: Value) -> Value:
+    """The last carry of a loop beside every position."""
+    body = Builder(OPERATIONS)
+    carry, part = (body.input(n, "body", "f32", (2, D)) for n in ("carry:0", "x:0"))
+    body.graph.results = {"carry:0": body("add", carry, part)}
+    rows = b("permute", x, axes=(1, 0, 2))
+    start = b.constant(0.0, "f32", (2, D))
+    made = loops.scan(b, body.graph, {"carry:0": start, "x:0": rows}, T)
+    return b("add", x, b("reshape", made["carry:0"], shape=(2, 1, D)))
+
+
+def within_each(b: Builder, x: Value) -> Value:
+    """A loop over examples, in each of which positions stay where they are."""
+    body = Builder(OPERATIONS)
+    part = body.input("x:0", "body", "f32", (T, D))
+    body.graph.results = {"y:0": body("cumsum", part, axis=0)}
+    return loops.scan(b, body.graph, {"x:0": x}, 2)["y:0"]
+
+
+def chosen(b: Builder, x: Value) -> Value:
+    """One of two functions, by a test that no position reaches."""
+    sides = []
+    for operation in ("tanh", "exp"):
+        side = Builder(OPERATIONS)
+        capture = side.input("capture:0", "body", "f32", (2, T, D))
+        side.graph.results = {"y:0": side(operation, capture)}
+        sides.append(side.graph)
+    test = b.constant(True, "bool")
+    return loops.choose(b, test, sides[0], sides[1], {"capture:0": x})["y:0"]
+
+
 CAUSAL: dict[str, Make] = {
+    "a loop over positions": stepped(),
+    "a loop that keeps nothing": stepped(carried=False),
+    "a loop over examples": within_each,
+    "a choice": chosen,
     "elementwise": lambda b, x: b("tanh", b("add", x, x)),
     "a product with weights": lambda b, x: b("matmul", x, b.constant(0.5, "f32", (D, 3))),
     "a norm": lambda b, x: b("layer-norm", x, axes=(2,), eps=1e-5),
@@ -131,6 +188,8 @@ CAUSAL: dict[str, Make] = {
     "layers": lambda b, x: by_hand(b, b("add", x, masked(upto)(b, shifted(b, x)))),
 }
 AHEAD: dict[str, tuple[Make, str]] = {
+    "a loop from the end": (stepped(reverse=True), "scan"),
+    "what a loop ends with": (last_of_all, "scan"),
     "a mask that is off by one": (masked(lambda b: upto(b, 1)), "softmax"),
     "no mask": (lambda b, x: weighted(b, b("softmax", scores(b, x), axis=2), x), "softmax"),
     "attention without one": (attention(), "attention"),
@@ -156,7 +215,7 @@ AHEAD: dict[str, tuple[Make, str]] = {
 def test_what_sees_no_later_position_is_found_causal(what: str) -> None:
     found, y, _ = analysed(CAUSAL[what])
     assert found.of(y).upto(1), found.of(y)
-    assert found.breaks_causality(y, 1) is None
+    assert found.leak(y, 1) is None
 
 
 @pytest.mark.parametrize("what", AHEAD)
@@ -164,9 +223,12 @@ def test_what_looks_ahead_is_found_and_named(what: str) -> None:
     make, named = AHEAD[what]
     found, y, _ = analysed(make)
     assert not found.of(y).upto(1)
-    node = found.breaks_causality(y, 1)
-    assert node is not None
-    assert node.operation == named
+    leak = found.leak(y, 1)
+    assert leak is not None
+    assert leak.node.operation == named
+    assert (leak.path[0].operation, leak.path[-1]) == ("input", y.node)
+    assert leak.node in leak.path
+    assert all(a in [v.node for v in b.operands] for a, b in pairwise(leak.path))
 
 
 @pytest.mark.parametrize("what", [*CAUSAL, *AHEAD])
