@@ -1,4 +1,4 @@
-"""`run --detach`: the run in a session of its own; how it is once its first step is done."""
+"""`--detach` of run and sweep: the same command in a session of its own; how it is once begun."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps what lies in the working directory from being imported instead of ours."""
 
 
-def detached(invocation: Invocation) -> Answer:
-    """Start the same command without --detach. Exit 0 while it goes on, else as it did."""
+def detached(invocation: Invocation, begun: Callable[[Path], Answer] | None = None) -> Answer:
+    """Start the same command without --detach. Exit 0 while it goes on, else as it did.
+
+    `begun` answers for the folder that it tells of; by default, of a run after its first step.
+    """
     ours, theirs = os.pipe()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = subprocess.Popen(
@@ -36,7 +39,7 @@ def detached(invocation: Invocation) -> Answer:
             folder = told.read()
         if not folder:
             return _refused(child.wait(), out, err)
-    return _begun(Path(folder))
+    return (begun or _begun)(Path(folder))
 
 
 def _words(argv: tuple[str, ...], announce: int) -> list[str]:

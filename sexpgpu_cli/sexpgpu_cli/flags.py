@@ -27,18 +27,19 @@ _COMMON_OPTIONS = (
 
 _SELECT_OPTIONS = (
     click.option("--variant", metavar="NAME", help="A variant of the file."),
+    click.option("--point", metavar="SWEEP/POINT", help="A point of a sweep of the file."),
     click.option("-s", "--set", "sets", multiple=True, metavar="KNOB=VALUE", help="Set a knob."),
     click.option("--steps", type=click.IntRange(1), help="Instead of defrun's :steps."),
     click.option("--seed", type=click.IntRange(0), help="Instead of defrun's :seed."),
 )
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-SELECT = ("variant", "sets", "steps", "seed")
+SELECT = ("variant", "point", "sets", "steps", "seed")
 
 
 def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]], click.Command]:
     """Make a function (invocation, **its own arguments) -> Answer the verb NAME.
 
-    With `select` it also gets `selection`: {"variant", "sets", "steps", "seed"}.
+    With `select` it also gets `selection`: {"variant", "point", "sets", "steps", "seed"}.
     """
 
     def make(function: Callable[..., Answer]) -> click.Command:

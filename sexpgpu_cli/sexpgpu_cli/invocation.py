@@ -84,7 +84,7 @@ def selection_flags(selection: dict[str, Any]) -> str:
     """A selection as flags again, for commands that are shown."""
     import shlex
 
-    words = [f"--variant {selection['variant']}"] if selection.get("variant") else []
+    words = [f"--{k} {shlex.quote(selection[k])}" for k in ("variant", "point") if selection.get(k)]
     words += [f"-s {shlex.quote(f'{k}={v}')}" for k, v in selection.get("sets", ())]
     words += [f"--{k} {selection[k]}" for k in ("steps", "seed") if selection.get(k) is not None]
     return "".join(f" {word}" for word in words)

@@ -64,6 +64,13 @@ def run_of(invocation: Invocation, text: str) -> Run:
     return runs.find(invocation.settings.runs, text).sound()
 
 
+def sweep_of(invocation: Invocation, text: str) -> Path | None:
+    """The folder of the sweep that RUN means, or None where it means no sweep."""
+    from sexpgpu_core.sweeps import document
+
+    return document.find(invocation.settings.runs, text)
+
+
 def save_of(invocation: Invocation, text: str) -> tuple[Run, Saved]:
     """The run and the checkpoint that SAVE means."""
     from sexpgpu_core.runtime import runs

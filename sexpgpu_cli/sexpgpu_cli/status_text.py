@@ -122,8 +122,9 @@ def again(run: Run) -> str:
     manifest = run.manifest
     words = ["sexpgpu", "run", manifest["file"]]
     chosen = manifest["selection"]
-    if chosen.get("variant"):
-        words += ["--variant", chosen["variant"]]
+    for key in ("variant", "point"):
+        if chosen.get(key):
+            words += [f"--{key}", chosen[key]]
     for name, value in chosen.get("set", {}).items():
         words += ["-s", f"{name}={value}"]
     for flag in ("steps", "seed"):

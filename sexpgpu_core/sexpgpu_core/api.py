@@ -17,6 +17,7 @@ from .diagnostics.allow import allowed
 from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
+from .registered import PluginOperations, SourceKinds, module, source_rows
 from .registry import BUILTIN, Registry
 from .spans import Source
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from .runtime.run import Summary
     from .runtime.runs import Run
     from .runtime.verification import Verified
+    from .sweeps import Chosen, Points
 
 Sets = Iterable[tuple[str, str]]
 """Knobs and their Lisp texts, in order: what -s gives."""
@@ -60,12 +62,14 @@ def load(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    point: str | Chosen | None = None,
     registry: Registry | None = None,
     limits: Mapping[str, int] | None = None,
     kept: Mapping[str, str] = {},
 ) -> Loaded:
     """Read and evaluate a run file; nothing is traced yet.
 
+    `point`: SWEEP/POINT, or one that was found. It brings its sweep's variant and its seed.
     `limits`: what [limits] of sexpgpu.toml may hold, and does if they are not given. `kept`: texts
     of modules by name, instead of what is installed or beside the file.
     """
@@ -76,24 +80,60 @@ def load(
     sets = list(sets)
     _once(sets)
     source = file if isinstance(file, Source) else read_source(Path(file))
+    if isinstance(point, str):
+        found = sweep(source, point, variant=variant, sets=sets, steps=steps, seed=seed)
+        point = found.chosen(point)
+    if point is not None:
+        variant, seed = point.variant, point.seed
     base = base_of(source)
     experiment, evaluator = declare(
         source,
-        modules=lambda name: _module(rows, name, kept),
+        modules=lambda name: module(rows, name, kept),
         read_file=lambda path: kept[path] if path in kept else read_text(base / path),
         variant=variant,
         sets=dict(sets),
         steps=steps,
         seed=seed,
-        sources=_Sources(rows),
+        point=(point.name, point.values) if point is not None else None,
+        sources=SourceKinds(rows),
         base=str(base),
         limits=Limits(**(settings().limits if limits is None else limits)),
     )
     loaders = {
-        name: Loader(declared, base, experiment.run.seed, _source_rows(rows))
+        name: Loader(declared, base, experiment.run.seed, source_rows(rows))
         for name, declared in experiment.loaders.items()
     }
     return Loaded(experiment, evaluator, loaders, rows)
+
+
+def sweep(
+    source: Source,
+    name: str,
+    *,
+    variant: str | None = None,
+    **selection: Any,
+) -> Points:
+    """The points of a declared sweep (its name, or SWEEP/POINT); `selection` as `load` takes it."""
+    from .sweeps import Points, declared, points
+
+    loaded = load(source, variant=variant, **selection)
+    found = declared(loaded.experiment, name.partition("/")[0])
+    own = found.options.get("variant")
+    if own is not None and variant is None:
+        variant = own
+        loaded = load(source, variant=own, **selection)
+    made = points(found, loaded.evaluator, loaded.experiment.run.seed)
+    return Points(found, variant, made)
+
+
+def identity(loaded: Loaded) -> str:
+    """The experiment id: what a run of it would have. Traces; compiles nothing."""
+    from .compile.phases import Phases
+    from .compile.traces import trace_experiment
+
+    of = operations(loaded.registry)
+    traces = trace_experiment(loaded.experiment, loaded.evaluator, of, loaded.loaders, Phases())
+    return traces.identity
 
 
 def _once(sets: list[tuple[str, str]]) -> None:
@@ -139,7 +179,7 @@ def operations(registry: Registry) -> Mapping[str, Any]:
     """Core's operations and those of plug-ins, each loaded when it is first asked for."""
     from .ir.ops import OPERATIONS
 
-    return _Operations(OPERATIONS, registry) if registry.names("operations") else OPERATIONS
+    return PluginOperations(OPERATIONS, registry) if registry.names("operations") else OPERATIONS
 
 
 def check(
@@ -150,6 +190,7 @@ def check(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    point: str | None = None,
 ) -> CheckReport:
     """All that can be known without training: every diagnostic, and a summary if it compiles.
 
@@ -165,7 +206,9 @@ def check(
         source = file if isinstance(file, Source) else read_source(Path(file))
         if is_library(scan(source)):
             return _checked_library(library(source, rows), source)
-        loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, registry=rows)
+        loaded = load(
+            source, variant=variant, sets=sets, steps=steps, seed=seed, point=point, registry=rows
+        )
         evaluator = loaded.evaluator
         summary = _checked(loaded, device_of(rows, device))
     except (Problem, Problems) as error:
@@ -234,6 +277,7 @@ def evaluate(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    point: str | None = None,
     expand: bool = False,
 ) -> list[tuple[str, str]]:
     """The values of a form in a file's environment: (text, type) each.
@@ -243,9 +287,9 @@ def evaluate(
     from .staging.scan import is_run, scan
 
     source = file if isinstance(file, Source) else read_source(Path(file))
-    selected = variant is not None or bool(sets) or steps is not None or seed is not None
-    if selected or is_run(scan(source)):
-        loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed)
+    chosen = (variant, steps, seed, point)
+    if sets or any(c is not None for c in chosen) or is_run(scan(source)):
+        loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
         evaluator = loaded.evaluator
     else:
         evaluator = library(source)
@@ -263,7 +307,7 @@ def library(source: Source, registry: Registry | None = None) -> Evaluator:
     base = base_of(source)
     return evaluated(
         source,
-        modules=lambda name: _module(rows, name, {}),
+        modules=lambda name: module(rows, name, {}),
         read_file=lambda path: read_text(base / path),
         limits=Limits(**settings().limits),
     )
@@ -276,6 +320,7 @@ def run(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    point: str | None = None,
     device: str | None = None,
     threads: int | None = None,
     name: str | None = None,
@@ -294,7 +339,7 @@ def run(
     """
     from .training import Asked, train
 
-    loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     chosen = device or loaded.experiment.run.device or "cpu"
     return train(
         loaded,
@@ -317,6 +362,7 @@ def verify(run: Run, *, steps: int | None = None, threads: int | None = None) ->
         Source(_where_it_was(manifest), read_text(run.path / "run.lisp")),
         variant=chosen["variant"],
         sets=tuple(chosen["set"].items()),
+        point=chosen["point"],
         steps=manifest["steps"],
         seed=manifest["seed"],
         registry=rows,
@@ -336,50 +382,3 @@ def device_of(registry: Registry, name: str | None) -> Device:
     if name is None:
         name = "cpu" if registry.get("devices", "cpu") is not None else "reference"
     return device(name, registry)
-
-
-def _module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
-    """A module by name, or None."""
-    if registry.get("modules", name) is None:
-        return None
-    from .evaluator.modules import ModuleText
-
-    path, text = registry.text("modules", name)
-    return ModuleText(path, kept.get(name, text), registry.owner("modules", name) in BUILTIN)
-
-
-def _source_rows(registry: Registry) -> list[Any]:
-    return [registry.get("sources", name) for name in registry.names("sources")]
-
-
-class _Sources(Mapping[str, Any]):
-    """Rows of source kinds by name, built when one is looked up."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-
-    def __getitem__(self, name: str) -> Any:
-        row = self._registry.get("sources", name)
-        if row is None:
-            raise KeyError(name)
-        return row
-
-    def __iter__(self) -> Any:
-        return iter(self._registry.names("sources"))
-
-    def __len__(self) -> int:
-        return len(self._registry.names("sources"))
-
-
-class _Operations(dict[str, Any]):
-    """Core's table; a plug-in's operation is imported when its name is first asked for."""
-
-    def __init__(self, core: Mapping[str, Any], registry: Registry) -> None:
-        super().__init__(core)
-        self._registry = registry
-
-    def __missing__(self, name: str) -> Any:
-        if self._registry.get("operations", name) is None:
-            raise KeyError(name)
-        made = self[name] = self._registry.load("operations", name)
-        return made

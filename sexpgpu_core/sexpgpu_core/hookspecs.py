@@ -103,8 +103,8 @@ def sexpgpu_sinks() -> Iterable[e.SinkEntry]:  # type: ignore[empty-body]
 
 @hookspec
 def sexpgpu_executors() -> Iterable[e.EngineEntry]:  # type: ignore[empty-body]
-    """Engines for sweep --executor: submit(command, point) -> handle, state(handle),
-    cancel(handle)."""
+    """Engines for sweep --executor: submit(command, point, log) -> handle, state(handle) -> exit
+    code or None, cancel(handle); see sweeps.executor."""
 
 
 @hookspec

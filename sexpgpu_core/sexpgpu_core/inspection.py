@@ -24,6 +24,7 @@ def graph_text(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    point: str | None = None,
     device_name: str | None = None,
 ) -> str:
     """A program's graph as text that parses back; phase lowered: its kernels and calls.
@@ -33,7 +34,7 @@ def graph_text(
     from .compile.show import AfterPass, show
 
     seen = AfterPass(after) if after is not None else None
-    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     device = api.device_of(loaded.registry, device_name)
     compiled = api.compile(loaded, device, seen.watch if seen else None)
     return seen.show(compiled, graph, stage) if seen else show(compiled, graph, stage, phase)
@@ -46,12 +47,13 @@ def explanation(
     sets: Sets = (),
     steps: int | None = None,
     seed: int | None = None,
+    point: str | None = None,
     device_name: str | None = None,
 ) -> dict[str, Any]:
     """What the compiler did of a file, by the keys of schemas/explain.json."""
     from .compile.explanation import explained
 
-    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed)
+    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     device = api.device_of(loaded.registry, device_name)
     compiled = api.compile(loaded, device)
     facts = {"selection": loaded.experiment.chosen(), "experiment_id": compiled.job.experiment_id}

@@ -16,3 +16,12 @@ def sexpgpu_sources() -> Iterator[e.SourceEntry]:
     for kind in SOURCES:
         options = tuple(e.Option(*option) for option in kind.options)
         yield e.SourceEntry(**{**kind._asdict(), "options": options})
+
+
+@hookimpl
+def sexpgpu_executors() -> Iterator[e.EngineEntry]:
+    yield e.EngineEntry(
+        name="local",
+        doc="Processes of this machine.",
+        load="sexpgpu_core.sweeps.executor:LocalExecutor",
+    )

@@ -87,7 +87,8 @@ def _machine(device: Device, threads: int | None) -> Machine:
 
 def _earlier(root: Path, experiment_id: str, asked: Asked) -> runs.Run | None:
     """The run to give again under --if-exists reuse. Raises E-RUN-EXISTS under fail."""
-    if asked.if_exists == "run" or asked.resume or asked.origin or asked.dry:
+    going_on = asked.resume and asked.resume != "auto"  # auto: or what has finished, or anew
+    if asked.if_exists == "run" or going_on or asked.origin or asked.dry:
         return None
     same = [r for r in runs.listing(root) if r.manifest["experiment_id"] == experiment_id]
     if asked.if_exists == "reuse":

@@ -33,7 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("plugins", "plugin"),
     ("compile",),
-    ("sweeps", "lisp_files"),
+    ("sweeps", "lisp_files", "registered"),
     ("training",),
     ("api",),
     ("inspection",),

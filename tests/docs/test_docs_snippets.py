@@ -35,6 +35,7 @@ ORDER = (
     "(require ",
     "(defknob ",
     "(defvariant ",
+    "(defsweep ",
     "(defloader ",
     "(defun prepare ",
     "(defmodel net ",

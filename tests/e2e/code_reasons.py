@@ -36,6 +36,7 @@ SHOWN_BY = {
     "E-STORE-LOST": CORE + "checkpoint/test_checkpoint_store.py::test_a_store_that_refuses_says_so",
     "W-RESUME-NUMERICS": CORE + "runtime/test_run_loop.py"
     "::test_other_numerics_resume_with_a_warning_that_names_them",
+    "E-SWEEP-UNKNOWN": E2E + "sweep.py::test_a_point_is_checked_and_run_alone",
     "E-PLUGIN-BROKEN": REGISTRY + "test_a_broken_plugin_is_recorded_and_the_rest_work",
     "E-PLUGIN-CLASH": REGISTRY
     + "test_of_two_third_parties_with_one_name_neither_has_it_and_both_are_named",
@@ -63,7 +64,6 @@ _LATER = {
     " W-STAT-LEAK",
     "check --deep, causality, bundles": "E-CAUSAL W-TARGET-LEAK W-NONDETERMINISTIC W-DEEP-CHANCE"
     " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
-    "sweeps": "E-SWEEP-UNKNOWN",
     "the disk that a run will take": "E-DEVICE-DISK",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",

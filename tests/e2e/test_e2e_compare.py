@@ -84,9 +84,15 @@ def test_runs_of_one_seed_or_of_another_evaluation_are_not_judged(ran: Folder) -
     done = ran.quick("runs", "compare", "slow1", "wide", "--json")
     validate(done.document)
     verdicts = {r["metric"]: r["verdict"] for r in done.document["results"]}
+    assert set(verdicts.values()) == {"unknown"}  # judged alike, of one seed
+    loss = "(nn:cross-entropy (network inputs) targets)"
+    ran.write("y.lisp", FILE.replace(loss, f"(* 2.0 {loss})"))
+    held(ran.quick("run", "y.lisp", "--name", "double", "-q"), 0)
+    done = ran.quick("runs", "compare", "slow1", "double", "--json")
+    verdicts = {r["metric"]: r["verdict"] for r in done.document["results"]}
     assert verdicts["val/loss"] == "not-comparable"
     assert verdicts["train/loss"] == "unknown"
-    assert "evaluated otherwise" in ran.quick("runs", "compare", "slow1", "wide").out
+    assert "evaluated otherwise" in ran.quick("runs", "compare", "slow1", "double").out
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,10 @@ def status(
     """Say how RUN is: a path, a slug, the beginning of one, latest, best or best:METRIC."""
     if timeout is not None and until is None and not follow:
         raise problem("E-USAGE-VALUE", "--timeout is for --until and --follow")
+    if (folder := names.sweep_of(invocation, run)) is not None:
+        from .sweep import status_of
+
+        return status_of(invocation, folder, "done" if follow else until, timeout)
     found = names.run_of(invocation, run)
     if until is None and not follow:
         return told(found, {})

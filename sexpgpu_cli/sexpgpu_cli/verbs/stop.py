@@ -32,6 +32,10 @@ def stop(invocation: Invocation, run: str, now: bool, timeout: float | None) -> 
     """End RUN after its step, with a checkpoint, and wait until it has ended."""
     from sexpgpu_core.runtime import control
 
+    if (folder := names.sweep_of(invocation, run)) is not None:
+        from .sweep import stopped
+
+        return stopped(invocation, folder, timeout)
     found = names.run_of(invocation, run)
     if not found.live:
         invocation.say(f"{found.path.name} is not live: {found.state}")

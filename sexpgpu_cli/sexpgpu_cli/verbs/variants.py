@@ -74,18 +74,18 @@ def _sweep(source: Source, sweep: Sweep, selection: dict[str, Any]) -> dict[str,
     """Its points are those of the file under the sweep's own variant."""
     from sexpgpu_core import api, sweeps
 
-    base = sweep.options.get("variant")
-    chosen = {**selection, "variant": base or selection["variant"]}
-    loaded = api.load(source, **chosen)
-    points = sweeps.points(sweep, loaded.evaluator, loaded.experiment.run.seed)
+    own = sweep.options.get("variant")
+    chosen = {**selection, "variant": own or selection["variant"], "point": None}
+    found = api.sweep(source, sweep.name, **chosen)
+    ranked = sweeps.rank(sweep)
     return {
         "name": sweep.name,
         "doc": sweep.doc,
-        "variant": base,
-        "count": len(points),
+        "variant": own,
+        "count": len(found.points),
         "seeds": sweep.options.get("seeds", 1),
-        "rank": sweeps.rank(sweep),
-        "points": [{"point": p.name, "values": p.values, "seed": p.seed} for p in points],
+        "rank": ranked.told() if ranked is not None else None,
+        "points": [{"point": p.name, "values": p.values, "seed": p.seed} for p in found.points],
     }
 
 

@@ -50,17 +50,19 @@ def check_experiment(
         from .pipeline import compile_traces
         from .programs import nobody
 
-        job = compile_traces(traces, operations, device, Phases(), nobody()).job
+        compiled = compile_traces(traces, operations, device, Phases(), nobody())
+        job = compiled.job
         summary = job.summary
         return {
             "memory": dict(summary["memory"]),
             "flops": summary["flops_per_step"],
             "persistent": job.persistent.bytes,
+            "judgements": compiled.judgements,
         }
 
     stamp = _stamp(traces, operations, device)
     found = remembered("checks", stamp, compile_it) if remember else compile_it()
-    return summarize(traces, found["memory"], found["persistent"], found["flops"])
+    return summarize(traces, **found)
 
 
 def _stamp(traces: Traces, operations: Operations, device: Device) -> tuple[Any, ...]:
@@ -68,7 +70,7 @@ def _stamp(traces: Traces, operations: Operations, device: Device) -> tuple[Any,
     graphs.update(traces.pass_graphs())
     hashes = tuple((name, graph_hash(graph, operations)) for name, graph in graphs.items())
     blocks = tuple((s.rows, s.microbatches, s.precision) for s in traces.stages.values())
-    return traces.training, hashes, blocks, device.name, _code(device)
+    return traces.ir, hashes, blocks, device.name, _code(device)
 
 
 def _code(device: Device) -> tuple[tuple[str, int, int], ...]:

@@ -25,27 +25,22 @@ def training_roots(traced: Traced) -> list[str]:
     return [name for name in traced.graph.results if not name.startswith(("metric:", "ratio:"))]
 
 
-def training_hash(
+def ir_hash(
     experiment: Experiment,
     stages: Mapping[str, tuple[Traced, Optimization]],
-    data: Mapping[str, str],
     operations: Operations,
-    steps: int,
     course: tuple[Any, ...] = (),
 ) -> str:
-    """Hash of all that training is: graphs as traced, updates, precision, seed, steps, data.
+    """Hash of the training IR: graphs as traced, updates, guard. Not of seed, steps or data.
 
     `course`: what decides the stage of each step, where there is a curriculum."""
     run = experiment.run
-    parts = [
-        (key, _stage(traced, optimization, operations), data[key], _reading(experiment, key))
+    parts = tuple(
+        (key, _stage(traced, optimization, operations))
         for key, (traced, optimization) in stages.items()
-    ]
-    guard = run.finite_guard
-    more = (course,) if course else ()
-    return digest(
-        IR_VERSION, tuple(parts), run.seed, steps, run.precision, run.microbatches, guard, *more
     )
+    more = (course,) if course else ()
+    return digest(IR_VERSION, parts, run.microbatches, run.finite_guard, *more)
 
 
 def _stage(traced: Traced, optimization: Optimization, operations: Operations) -> tuple[Any, ...]:
@@ -84,12 +79,17 @@ def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:
     )
 
 
-def experiment_id(training: str, experiment: Experiment) -> str:
-    """Twelve hex digits: training and determinism, without selection, passes or device."""
-    return digest(training, experiment.run.deterministic)[:12]
+def experiment_id(ir: str, experiment: Experiment, data: Mapping[str, str], steps: int) -> str:
+    """Twelve hex digits: IR, data and how it is read, seed, steps, precision, determinism.
+
+    `data`: fingerprints by "LOADER:STAGE". Selection, passes and device are not in it (65 A10).
+    """
+    run = experiment.run
+    read = tuple((key, found, _reading(experiment, key)) for key, found in data.items())
+    return digest(ir, read, run.seed, steps, run.precision, run.deterministic)[:12]
 
 
 def evaluation_id(graph: str, declared: PassDeclaration, data: str, reading: Iterable[Any]) -> str:
-    """Twelve hex digits of a pass: its graph, data, cadence and weights."""
+    """Twelve hex digits of a pass: how it judges, data, cadence and weights."""
     cadence = (declared.every, declared.at, declared.batches, repr(declared.weights))
     return digest(graph, data, tuple(reading), cadence)[:12]

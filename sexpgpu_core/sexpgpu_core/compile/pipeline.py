@@ -66,6 +66,7 @@ class Compiled(NamedTuple):
     passes: Mapping[str, PassTrace]
     steps: Mapping[str, Graph]  # program -> graph before the passes
     told: Told
+    judgements: Mapping[str, str]  # pass -> how it judges
 
 
 @collector_off()
@@ -99,8 +100,10 @@ def compile_traces(
         n: make_unit(n, g, persistent, target._replace(precision=precisions[n]))
         for n, g in graphs.items()
     }
-    job = _job(traces, units, persistent, operations)
-    return Compiled(job, phases, traces.stages, traces.passes, graphs, told)
+    with phases.phase("trace"):
+        judgements = traces.judgements()
+    job = _job(traces, units, persistent, operations, judgements)
+    return Compiled(job, phases, traces.stages, traces.passes, graphs, told, judgements)
 
 
 def _precisions(traces: Traces) -> dict[str, str]:
@@ -140,7 +143,11 @@ def _step_graphs(
 
 
 def _job(
-    traces: Traces, units: Mapping[str, Unit], persistent: Persistent, operations: Operations
+    traces: Traces,
+    units: Mapping[str, Unit],
+    persistent: Persistent,
+    operations: Operations,
+    judgements: Mapping[str, str],
 ) -> Job:
     facts = {
         k: _stage_facts(k, s, program_of(k, traces.stages), units, operations)
@@ -154,12 +161,18 @@ def _job(
         units=tuple(units.values()),
         persistent=persistent,
         initial=initials(traces.stages.values(), traces.experiment.run.seed),
-        training_hash=traces.training,
+        ir_hash=traces.ir,
         experiment_id=traces.identity,
-        evaluation_ids=traces.evaluations,
+        evaluation_ids=traces.evaluations(judgements),
         steps=traces.steps,
         graphs=_Texts({unit.name: unit.graph for unit in units.values()}),
-        summary=summarize(traces, memory(units.values(), persistent), persistent.bytes, flops),
+        summary=summarize(
+            traces,
+            memory=memory(units.values(), persistent),
+            persistent=persistent.bytes,
+            flops=flops,
+            judgements=judgements,
+        ),
         curriculum=traces.ask,
     )
 

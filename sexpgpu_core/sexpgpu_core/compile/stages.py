@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
-from ..diagnostics import problem
+from ..diagnostics import Problem, Problems, problem
 from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment, PassDeclaration
 from ..ir import Operations
@@ -22,6 +22,7 @@ from ..staging.trace import (
     trace_stage,
 )
 from ..staging.traced import Optimization, Parameter, Traced
+from .sealing import ROWS, judgement
 
 if TYPE_CHECKING:
     from ..runtime.curriculum import Ask
@@ -50,6 +51,12 @@ class PassTrace(NamedTuple):
     rows: int
     rest_rows: int
     precision: str = "f32"
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """Those that it reads."""
+        traced = self.whole or self.rest
+        return traced.parameters if traced is not None else {}
 
 
 class Tracing:
@@ -199,6 +206,30 @@ class Tracing:
             rest,
             self.precision(loader, stage),
         )
+
+    def judgement(self, trace: PassTrace, steps: int) -> str:
+        """How a pass judges, by a trace for few rows; by its own where it wants its batch."""
+        evaluator = self.evaluator
+        warned, printed = len(evaluator.diagnostics), len(evaluator.output)
+        try:
+            known = trace.parameters
+            traced: Traced | None = self._pass(trace.declared, ROWS, known, steps)
+        except (Problem, Problems):
+            traced = trace.whole or trace.rest
+        finally:
+            del evaluator.diagnostics[warned:], evaluator.output[printed:]
+        assert traced is not None, "a pass has a batch or a rest"
+        return judgement(traced.graph, self.operations)
+
+    def evaluated(self, trace: PassTrace) -> tuple[str, tuple[Any, ...]]:
+        """The fingerprint of what a pass reads, and how it reads it."""
+        of = self.experiment.loaders[trace.loader]
+        declared = of.stages[trace.stage]
+        windows = declared.windows or of.windows
+        rows = trace.rows if trace.declared.batches is not None else None
+        cut = (declared.split, repr(of.split_by), declared.mask is not None)
+        reading = (*cut, declared.order, tuple(windows) if windows else None, rows)
+        return self.loaders[trace.loader].fingerprint(trace.stage), reading
 
     def _pass(
         self, declared: PassDeclaration, rows: int, known: Mapping[str, Parameter], steps: int

@@ -14,13 +14,21 @@ from .traces import Traces
 
 
 def summarize(
-    traces: Traces, memory: Mapping[str, int], persistent: int, flops: int
+    traces: Traces,
+    *,
+    memory: Mapping[str, int],
+    persistent: int,
+    flops: int,
+    judgements: Mapping[str, str],
 ) -> dict[str, Any]:
-    """By the key `summary` of contracts/schemas/check.json. `persistent`: bytes of a checkpoint."""
+    """By the key `summary` of contracts/schemas/check.json. `persistent`: bytes of a checkpoint.
+
+    `judgements`: how each pass judges.
+    """
     first = next(iter(traces.stages.values()))
     return {
         "experiment_id": traces.identity,
-        "ir_sha256": traces.training,
+        "ir_sha256": traces.ir,
         "knobs": len(traces.experiment.knobs),
         "parameters": _parameters(traces.stages.values()),
         "steps": traces.steps,
@@ -31,7 +39,7 @@ def summarize(
             name: {"dtype": t.dtype, "shape": [first.rows, *t.shape[1:]]}
             for name, t in first.traced.fields.items()
         },
-        "evaluation_ids": dict(traces.evaluations),
+        "evaluation_ids": traces.evaluations(judgements),
         "groups": [
             _group(number, group, first.traced.parameters)
             for number, group in enumerate(first.optimization.groups, 1)

@@ -11,12 +11,11 @@ from ..diagnostics import Diagnostic, Problem, Problems
 from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Graph, Operations
-from ..ir.hash import graph_hash
 from ..records import NamedTuple
 from ..staging.cadence import never_run
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
-from .identity import evaluation_id, experiment_id, training_hash
+from .identity import evaluation_id, experiment_id, ir_hash
 from .phases import Phases
 from .stages import PassTrace, StageTrace, Tracing
 
@@ -34,9 +33,9 @@ class Traces(NamedTuple):
     stages: Mapping[str, StageTrace]  # "LOADER:STAGE"
     passes: Mapping[str, PassTrace]
     steps: int
-    training: str
+    ir: str  # hash of the training IR
     identity: str
-    evaluations: Mapping[str, str]
+    tracing: Tracing
     ask: Ask | None = None  # the curriculum, and how it was run ahead
     ahead: Ahead | None = None
 
@@ -48,6 +47,17 @@ class Traces(NamedTuple):
                 if traced is not None:
                     found[f"eval/{name}{kind}"] = traced.graph
         return found
+
+    def judgements(self) -> dict[str, str]:
+        """How each pass judges (compile.sealing). It is traced once more: not for every check."""
+        return {name: self.tracing.judgement(t, self.steps) for name, t in self.passes.items()}
+
+    def evaluations(self, judgements: Mapping[str, str]) -> dict[str, str]:
+        """The ids that runs are ranked by: of how passes judge, and what and when they read."""
+        return {
+            name: evaluation_id(judgements[name], t.declared, *self.tracing.evaluated(t))
+            for name, t in self.passes.items()
+        }
 
 
 def trace_experiment(
@@ -66,12 +76,9 @@ def trace_experiment(
     _check_passes(experiment, evaluator, stages, passes, steps)
     data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
     pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
-    training = training_hash(experiment, pairs, data, operations, steps, _course(experiment, ahead))
-    evaluations = {n: _evaluation_id(experiment, t, loaders, operations) for n, t in passes.items()}
-    identity = experiment_id(training, experiment)
-    return Traces(
-        experiment, stages, passes, steps, training, identity, evaluations, tracing.ask, ahead
-    )
+    ir = ir_hash(experiment, pairs, operations, _course(experiment, ahead))
+    identity = experiment_id(ir, experiment, data, steps)
+    return Traces(experiment, stages, passes, steps, ir, identity, tracing, tracing.ask, ahead)
 
 
 def _course(experiment: Experiment, ahead: Ahead | None) -> tuple[Any, ...]:
@@ -150,18 +157,3 @@ def _collect(
 def _place(d: Diagnostic) -> tuple[object, ...]:
     """What two mistakes that are one have in common: sizes in their messages may differ."""
     return (d.code, d.span) if d.span is not None else (d.code, d.message)
-
-
-def _evaluation_id(
-    experiment: Experiment,
-    trace: PassTrace,
-    loaders: Mapping[str, Loader],
-    operations: Operations,
-) -> str:
-    traced = trace.whole or trace.rest
-    assert traced is not None
-    declared = experiment.loaders[trace.loader].stages[trace.stage]
-    windows = declared.windows or experiment.loaders[trace.loader].windows
-    reading = (declared.split, declared.order, tuple(windows) if windows else None)
-    data = loaders[trace.loader].fingerprint(trace.stage)
-    return evaluation_id(graph_hash(traced.graph, operations), trace.declared, data, reading)

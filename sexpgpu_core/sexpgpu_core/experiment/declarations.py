@@ -179,7 +179,12 @@ class Experiment(NamedTuple):
     outputs: Mapping[str, Any]
     run: RunDeclaration
     modules: tuple[ModuleRead, ...]
-    selection: Mapping[str, str]  # what --variant, --set, --steps, --seed chose, as text
+    selection: Mapping[str, str]  # what flags chose: variant point steps seed knob:NAME set:NAME
+
+    def given(self) -> dict[str, str]:
+        """Knobs that a point or --set gave, with what they are, as Lisp text."""
+        named = [key.partition(":") for key in self.selection if ":" in key]
+        return {name: self.knobs[name].text for _, _, name in named}
 
     def chosen(self) -> dict[str, Any]:
         """What was chosen, and every knob's value after choosing, as Lisp text: the document's

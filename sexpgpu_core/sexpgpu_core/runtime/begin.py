@@ -46,9 +46,9 @@ def begin(
     """
     clock = clock or Clock()
     earlier = runs.finished(root, job.experiment_id)
-    chosen = job.experiment.chosen()
     wanted = clean(name) if name else ""
-    slugged = slug(job.experiment.path, chosen["variant"], chosen["set"], job.experiment_id)
+    variant, given = job.experiment.selection.get("variant"), job.experiment.given()
+    slugged = slug(job.experiment.path, variant, given, job.experiment_id)
     path = create(root, wanted or slugged)
     lock = Lock(path / "run.lock", clock.stamp())
     files, modules = _copy(job, path)

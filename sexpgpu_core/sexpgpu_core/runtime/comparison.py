@@ -69,7 +69,7 @@ def interval(a: Stat, b: Stat) -> tuple[float, float] | None:
 
 
 def _written(manifest: Mapping[str, Any]) -> tuple[Any, ...]:
-    """All of what trains but seed and steps, which are in the hash of the graph."""
+    """All of what trains but seed and steps."""
     texts = [(file["path"], file["sha256"]) for file in manifest.get("files", ())]
     chosen = manifest["selection"]["values"]
     said = (manifest.get("precision"), manifest.get("deterministic"), manifest.get("parent"))
@@ -128,8 +128,7 @@ def changes(a: Run, b: Run) -> list[Change]:
 
 def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Change | None]:
     yield from _each("knob", a["selection"]["values"], b["selection"]["values"], False)
-    if _written(a) != _written(b) or (a["seed"], a["steps"]) == (b["seed"], b["steps"]):
-        yield _one("graph", "ir_sha256", a["ir_sha256"][:12], b["ir_sha256"][:12], True)
+    yield _one("graph", "ir_sha256", a["ir_sha256"][:12], b["ir_sha256"][:12], True)
     for key in ("seed", "steps", "precision"):
         yield _one("run", key, a.get(key), b.get(key), True)
     yield from _each("data", _data(a), _data(b), True)

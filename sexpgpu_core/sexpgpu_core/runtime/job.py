@@ -77,7 +77,7 @@ class Job(NamedTuple):
     units: tuple[Unit, ...]
     persistent: Persistent
     initial: Callable[[str], np.ndarray]
-    training_hash: str
+    ir_hash: str
     experiment_id: str
     evaluation_ids: Mapping[str, str]
     steps: int

@@ -24,7 +24,6 @@ def manifest(
     created_at: str,
     command: Sequence[str],
     parent: Mapping[str, Any] | None = None,
-    sweep: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The document, by contracts/schemas/manifest.json."""
     experiment = job.experiment
@@ -51,7 +50,7 @@ def manifest(
         "cwd": str(Path.cwd()),
         "environment": environment(),
         "parent": parent,
-        "sweep": sweep,
+        "sweep": _sweep(job.experiment.selection.get("point")),
         "numerics": dict(machine.numerics),
         "rank": _rank(job),
     }
@@ -73,10 +72,18 @@ def opening(job: Job, machine: Machine, parent: Mapping[str, Any] | None) -> dic
     }
 
 
+def _sweep(point: str | None) -> dict[str, str] | None:
+    """Which sweep a run was begun for."""
+    if point is None:
+        return None
+    name, _, point = point.partition("/")
+    return {"name": name, "point": point}
+
+
 def _identity(job: Job) -> dict[str, Any]:
     return {
         "experiment_id": job.experiment_id,
-        "ir_sha256": job.training_hash,
+        "ir_sha256": job.ir_hash,
         "evaluation_ids": dict(job.evaluation_ids),
         "seed": job.experiment.run.seed,
         "steps": job.steps,

@@ -147,7 +147,7 @@ def document(
         "time": now(),
         "elapsed": round(folder.events.elapsed, 6),
         "experiment_id": job.experiment_id,
-        "ir_sha256": job.training_hash,
+        "ir_sha256": job.ir_hash,
         "seed": seed,
         "stage": {
             "loader": job.stages[stage].loader,

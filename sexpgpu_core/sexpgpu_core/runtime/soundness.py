@@ -88,7 +88,7 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
         "time": _TEXT,
         "elapsed": _NUMBER,
         "experiment_id": job.experiment_id,
-        "ir_sha256": job.training_hash,
+        "ir_sha256": job.ir_hash,
         "seed": job.experiment.run.seed,
         "rng": {"seed": job.experiment.run.seed, "step": saved.step},
         "loss_scale": _NUMBER,

@@ -32,6 +32,7 @@ from .forms.knobs import check_knob
 from .forms.states import set_state
 from .host import Host
 from .scan import Scan, chosen_forms, end_span, mentioned, scan
+from .selection import selection
 
 DEFINED = (_builtins, _forms)
 """Imported for what they define."""
@@ -47,19 +48,19 @@ def declare(
     steps: int | None = None,
     seed: int | None = None,
     sources: Mapping[str, Any] = {},
-    point: Mapping[str, str] | None = None,
+    point: tuple[str, Mapping[str, str]] | None = None,
     base: str = "",
     limits: Limits | None = None,
 ) -> tuple[Experiment, Evaluator]:
     """The experiment of a text, and the evaluator that its functions belong to.
 
     `modules`: name -> ModuleText; `sources`: kind -> SourceEntry; `base`: the folder that paths of
-    sources start from; `point`: knob -> Lisp text of a sweep's point. Warnings are in
+    sources start from; `point`: SWEEP/POINT and its knobs -> Lisp text. Warnings are in
     `evaluator.diagnostics`. Raises Problems with everything found, in source order.
     """
     found: list[Diagnostic] = []
     scanned = scan(source)
-    collector = Collector(sources, {**(point or {}), **sets})
+    collector = Collector(sources, {**(point[1] if point is not None else {}), **sets})
     collector.base = base
     collector.lambda_lists = dict(scanned.lambda_lists)
     evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())
@@ -76,7 +77,8 @@ def declare(
         found += _checks(source, scanned, collector, evaluator, sets, bool(found))
     raise_found(found, evaluator)
     experiment = _frozen(source, collector, evaluator, steps, seed)
-    experiment = experiment._replace(selection=_selection(variant, sets, steps, seed))
+    chosen = selection(variant, point, sets, experiment.knobs, steps, seed)
+    experiment = experiment._replace(selection=chosen)
     found += _experiment_checks(experiment)
     raise_found(found, evaluator)
     _warnings(scanned, collector, evaluator, experiment)
@@ -240,8 +242,10 @@ def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:
 
 
 def _series(experiment: Experiment) -> list[tuple[str, Any]]:
-    """Series that targets and checkpoints name, and where."""
+    """Series that targets, checkpoints and sweeps name, and where."""
     named = [(t.series, t.span) for t in experiment.targets]
+    ranked = [s for s in experiment.sweeps.values() if "rank" in s.options]
+    named += [(s.options["rank"][0], s.span) for s in ranked]
     best = experiment.run.checkpoint.best
     return named + ([(best[0], experiment.run.span)] if best else [])
 
@@ -381,12 +385,3 @@ def _modules(evaluator: Evaluator) -> tuple[ModuleRead, ...]:
         ModuleRead(names.get(s.name, s.name), s.name, s.text, _sha256(s.text))
         for s in library.sources
     )
-
-
-def _selection(
-    variant: str | None, sets: Mapping[str, str], steps: int | None, seed: int | None
-) -> dict[str, str]:
-    found = {"variant": variant} if variant is not None else {}
-    found.update({f"set:{name}": text for name, text in sets.items()})
-    found.update({k: str(v) for k, v in (("steps", steps), ("seed", seed)) if v is not None})
-    return found

@@ -235,7 +235,7 @@ def a_job(
         units=(),
         persistent=Persistent(dict.fromkeys(types, 0), types, 64),
         initial=lambda name: np.zeros(types[name].shape, numpy_dtype(types[name].dtype)),
-        training_hash="0" * 64,
+        ir_hash="0" * 64,
         experiment_id=experiment_id,
         evaluation_ids={p.name: "97dfc65f7428" for p in declared},
         steps=steps,

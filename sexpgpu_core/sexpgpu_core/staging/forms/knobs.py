@@ -350,6 +350,8 @@ def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> 
     collector = host().collector
     collector.claim("sweep", name, d.span)
     options = {key: _filled(value) for key, value in read.items()}
+    if "rank" in read:
+        options["rank"] = (read["rank"][0].text(), *options["rank"][1:])
     for key in ("grid", "zip"):
         for knob, values in options.get(key, ()):
             if len(values if isinstance(values, tuple) else proper("defsweep", values)) == 0:

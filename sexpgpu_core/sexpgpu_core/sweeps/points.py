@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from .diagnostics import problem
-from .evaluator.builtins.listing import proper
-from .evaluator.printer import print_text
-from .evaluator.values import NIL, String, Value
-from .records import NamedTuple
-from .runtime.slug import clean
-from .staging.lisp_text import lisp_text
+from ..diagnostics import nearest, problem
+from ..evaluator.builtins.listing import proper
+from ..evaluator.printer import print_text
+from ..evaluator.values import NIL, Value
+from ..records import NamedTuple
+from ..runtime.slug import clean
+from ..staging.lisp_text import lisp_text
 
 if TYPE_CHECKING:
-    from .evaluator.evaluator import Evaluator
-    from .experiment.declarations import Sweep
+    from ..evaluator.evaluator import Evaluator
+    from ..experiment.declarations import Experiment, Sweep
 
 Row = tuple[tuple[str, str], ...]
 """Knobs with their Lisp texts."""
@@ -30,6 +30,50 @@ class Point(NamedTuple):
     name: str
     values: dict[str, str]
     seed: int
+
+
+class Chosen(NamedTuple):
+    """One point as a selection. `name`: SWEEP/POINT; `variant`: what it is over."""
+
+    name: str
+    values: dict[str, str]
+    seed: int
+    variant: str | None
+
+
+class Points(NamedTuple):
+    """A sweep's points under the variant that they are over."""
+
+    sweep: Sweep
+    variant: str | None
+    points: list[Point]
+
+    def chosen(self, text: str) -> Chosen:
+        """The point that SWEEP/POINT names. Raises E-SWEEP-UNKNOWN."""
+        name, known = text.partition("/")[2], {point.name: point for point in self.points}
+        if name not in known:
+            raise _unknown(
+                f"{self.sweep.name} has no point {name or 'without a name'}", name, known
+            )
+        return self.choice(known[name])
+
+    def choice(self, point: Point) -> Chosen:
+        """A point as a selection."""
+        name = f"{self.sweep.name}/{point.name}"
+        return Chosen(name, point.values, point.seed, self.variant)
+
+
+def declared(experiment: Experiment, name: str) -> Sweep:
+    """The sweep of a name. Raises E-SWEEP-UNKNOWN."""
+    if name not in experiment.sweeps:
+        raise _unknown(f"no sweep {name}", name, experiment.sweeps)
+    return experiment.sweeps[name]
+
+
+def _unknown(told: str, name: str, known: Iterable[str]) -> Exception:
+    near, listed = nearest(name, known), " ".join(list(known)[:8])
+    hint = f"did you mean {near}?" if near else f"there are: {listed or 'none'}"
+    return problem("E-SWEEP-UNKNOWN", told, hint=hint, nearest=near)
 
 
 def points(sweep: Sweep, evaluator: Evaluator, seed: int) -> list[Point]:
@@ -50,16 +94,56 @@ def points(sweep: Sweep, evaluator: Evaluator, seed: int) -> list[Point]:
     if not rows:
         raise _shape(sweep, "its :where leaves nothing")
     count = _count(sweep, "seeds", 1)
-    return [_point(row, seed + at, count) for row in rows for at in range(count)]
+    return _named([_point(row, seed + at, count) for row in rows for at in range(count)])
 
 
-def rank(sweep: Sweep) -> dict[str, str] | None:
-    """By which number its points are ranked, and the goal."""
+def _named(found: list[Point]) -> list[Point]:
+    """Each point once; those whose values differ and whose names do not are numbered."""
+    named: dict[str, Point] = {}
+    for point in found:
+        name, number = point.name, 1
+        while name in named and named[name][1:] != point[1:]:
+            number += 1
+            name = f"{point.name}-{number}"
+        named[name] = point._replace(name=name)
+    return list(named.values())
+
+
+class Rank(NamedTuple):
+    """By which number points are ranked. `at`: last, best, or a step."""
+
+    metric: str
+    goal: str
+    at: str | int = "last"
+
+    def told(self) -> dict[str, Any]:
+        """As documents say it."""
+        said = {"metric": self.metric, "goal": self.goal}
+        return said if self.at == "last" else {**said, "at": str(self.at)}
+
+
+def rank(sweep: Sweep) -> Rank | None:
+    """What `:rank` says. Raises E-SWEEP-SHAPE."""
     if "rank" not in sweep.options:
         return None
-    series, goal, *_ = sweep.options["rank"]
-    metric = series.text() if isinstance(series, String) else str(series)
-    return {"metric": metric, "goal": str(goal).lower()}
+    metric, goal, at = sweep.options["rank"]
+    return Rank(metric, goal, _at(sweep, at))
+
+
+def _at(sweep: Sweep, written: Value) -> str | int:
+    if written is None:
+        return "last"
+    if isinstance(written, int) and not isinstance(written, bool) and written >= 0:
+        return written
+    word = print_text(written).lstrip(":").lower()
+    if word in ("last", "best"):
+        return word
+    raise _shape(sweep, ":at of :rank is :last, :best or a step")
+
+
+def over(sweep: Sweep) -> tuple[str, ...]:
+    """Knobs that only repeat, as seeds do."""
+    return tuple(sweep.options.get("over", ()))
 
 
 def _columns(rows: Sequence[Any]) -> list[list[tuple[str, str]]]:

@@ -1,0 +1,203 @@
+"""`sweep FILE NAME`: the points of a declared sweep, each a run; the ranked table."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sexpgpu_core.diagnostics import Problem, Problems, problem
+
+from .. import files, sweep_text
+from ..answer import Answer, bounded
+from ..detach import SAFE
+from ..flags import verb
+from ..invocation import Invocation, selection_flags
+from .status import NOT_YET
+
+if TYPE_CHECKING:
+    from sexpgpu_core.spans import Source
+    from sexpgpu_core.sweeps import Point, Points
+    from sexpgpu_core.sweeps.running import Plan
+
+
+@verb("sweep", select=True)
+@click.argument("file", metavar="FILE")
+@click.argument("name", metavar="NAME")
+@click.option("--executor", metavar="NAME", default="local", help="local, or a plug-in's.")
+@click.option("--jobs", type=click.IntRange(1), default=1, help="Points at once; 1.")
+@click.option("--only", metavar="GLOB", default="*", help="Only the points of such names.")
+@click.option("--retry-failed", is_flag=True, help="Run again those that failed.")
+@click.option("--list", "listed", is_flag=True, help="Say how each point is; run none.")
+@click.option("--device", metavar="NAME", help="As of run.")
+@click.option("--threads", type=click.IntRange(1), help="Of a point; the cores shared by --jobs.")
+@click.option("--detach", is_flag=True, help="Go on alone; return at once.")
+@click.option("--announce", type=int, hidden=True)
+def sweep(
+    invocation: Invocation,
+    file: str,
+    name: str,
+    selection: dict[str, Any],
+    executor: str,
+    jobs: int,
+    only: str,
+    retry_failed: bool,
+    listed: bool,
+    detach: bool,
+    announce: int | None,
+    **asked: Any,
+) -> Answer:
+    """Run the points of sweep NAME that have not finished; rank all. Exit 3 if some failed."""
+    if selection["point"] is not None:
+        raise problem("E-USAGE-VALUE", "--point is of one point; --only GLOB chooses some")
+    made = invocation.registry.load("executors", executor)()
+    if detach and not listed:
+        from ..detach import detached
+
+        return detached(invocation, begun)
+    plan = planned(invocation, file, name, selection, jobs, asked)
+    plan = plan._replace(executor=executor, failed=retry_failed)
+    if not any(fnmatchcase(point.name, only) for point in plan.points.points):
+        raise problem("E-SWEEP-UNKNOWN", f"{name} has no point {only}")
+    plan = plan._replace(only=lambda point: fnmatchcase(point, only))
+    return ran(invocation, plan, made, listed, announce)
+
+
+def ran(
+    invocation: Invocation, plan: Plan, executor: Any, listed: bool, announce: int | None
+) -> Answer:
+    """Run it, or with `listed` only say how it is."""
+    from sexpgpu_core.runtime.signals import Signals
+    from sexpgpu_core.sweeps.running import Sweeping
+
+    with Signals() as signals:
+        sweeping = Sweeping(plan, invocation.settings.runs, executor, signals)
+        if listed:
+            return answered(invocation, sweeping.document(sweeping.state), sweeping.path)
+        if announce is not None:
+            _announce(announce, sweeping.begin())
+        count = len(plan.points.points)
+        said = sweeping.run(lambda work: invocation.say(sweep_text.ended(work, count)))
+    return answered(invocation, said, sweeping.path)._replace(exit=sweeping.exit)
+
+
+def _announce(to: int, folder: Path) -> None:
+    """Say the folder to who waits for it; from here on what is said goes into it."""
+    from ..detach import Announced
+
+    Announced(to, lambda text: None, lambda found: "").began(folder)
+
+
+def begun(folder: Path) -> Answer:
+    """The answer of --detach: how the sweep is as it begins."""
+    from sexpgpu_core.sweeps import document
+
+    said = document.read(folder)
+    return Answer(said, sweep_text.text(said, folder))
+
+
+def answered(invocation: Invocation, said: dict[str, Any], folder: Path) -> Answer:
+    """A sweep's document and its table."""
+    again = f"sexpgpu status {folder.name} --limit 0"
+    return Answer(said, bounded(sweep_text.text(said, folder), again, invocation.limit))
+
+
+def planned(
+    invocation: Invocation,
+    file: str,
+    name: str,
+    selection: dict[str, Any],
+    jobs: int,
+    asked: dict[str, Any],
+) -> Plan:
+    """Every point as an experiment, known by its content. A point may be wrong, the file not."""
+    from sexpgpu_core import api
+    from sexpgpu_core.sweeps.running import Plan
+
+    source = files.read(file)
+    chosen = {key: value for key, value in selection.items() if key != "point"}
+    points = api.sweep(source, name, **chosen)
+    found = [_identified(source, points, point, chosen) for point in points.points]
+    words = _words(invocation, file, selection, {**asked, "jobs": jobs})
+    return Plan(
+        file,
+        points,
+        [identity for identity, _ in found],
+        [code for _, code in found],
+        lambda point: [*words, "--point", points.choice(point).name],
+        jobs=jobs,
+    )
+
+
+def _identified(
+    source: Source, points: Points, point: Point, chosen: dict[str, Any]
+) -> tuple[str | None, str | None]:
+    """The experiment of a point, or the code of why it is none."""
+    from sexpgpu_core import api
+
+    try:
+        given = {key: chosen[key] for key in ("sets", "steps")}
+        return api.identity(api.load(source, point=points.choice(point), **given)), None
+    except Problem as wrong:
+        return None, wrong.diagnostic.code
+    except Problems as wrong:
+        return None, wrong.diagnostics[0].code
+
+
+def _words(
+    invocation: Invocation, file: str, selection: dict[str, Any], asked: dict[str, Any]
+) -> Sequence[str]:
+    """The command of a point but for its name."""
+    import shlex
+
+    words = [sys.executable, *SAFE, "-m", "sexpgpu_cli", "run", file]
+    words += shlex.split(selection_flags(selection))
+    words += [f"--runs={invocation.settings.runs}", "--if-exists=reuse", "--resume=auto"]
+    words += ["--json", "-q"]
+    device = asked["device"] or invocation.settings.device
+    threads = asked["threads"] or invocation.settings.threads
+    if not threads and asked["jobs"] > 1:
+        threads = max(1, (os.cpu_count() or 1) // asked["jobs"])
+    if config := invocation.settings.file:
+        words += [f"--config={config}"]
+    return [
+        *words,
+        *([f"--device={device}"] if device else []),
+        *([f"--threads={threads}"] if threads else []),
+    ]
+
+
+def status_of(
+    invocation: Invocation, folder: Path, until: str | None, timeout: float | None
+) -> Answer:
+    """What `status` says of a sweep; --until done waits for its end, and exits as it did."""
+    from sexpgpu_core.sweeps import document
+
+    if until not in (None, "done"):
+        raise problem("E-USAGE-VALUE", f"a sweep is waited for by --until done, not {until}")
+    end = None if timeout is None else time.monotonic() + timeout
+    said = document.read(folder)
+    while until and said["state"] == "running":
+        if end is not None and time.monotonic() >= end:
+            return answered(invocation, said, folder)._replace(exit=NOT_YET)
+        time.sleep(0.1)
+        said = document.read(folder)
+    code = 3 if said["counts"].get("failed") else 0 if said["state"] == "finished" else 75
+    return answered(invocation, said, folder)._replace(exit=code if until else 0)
+
+
+def stopped(invocation: Invocation, folder: Path, timeout: float | None) -> Answer:
+    """What `stop` does to a sweep: points in flight save and end, no more are begun."""
+    from sexpgpu_core.runtime import control
+    from sexpgpu_core.sweeps import document
+
+    if document.read(folder)["state"] == "running":
+        control.ask(folder, "stop")
+    told = status_of(invocation, folder, "done", timeout)
+    return told if told.exit == NOT_YET else told._replace(exit=0)

@@ -1,0 +1,56 @@
+"""What is installed, as loading and tracing take it: rows that are made when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .registry import BUILTIN, Registry
+
+
+def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
+    """A module's text by its name, or None. `kept`: texts instead of those that are installed."""
+    if registry.get("modules", name) is None:
+        return None
+    from .evaluator.modules import ModuleText
+
+    path, text = registry.text("modules", name)
+    return ModuleText(path, kept.get(name, text), registry.owner("modules", name) in BUILTIN)
+
+
+def source_rows(registry: Registry) -> list[Any]:
+    """Rows of every source kind."""
+    return [registry.get("sources", name) for name in registry.names("sources")]
+
+
+class SourceKinds(Mapping[str, Any]):
+    """Rows of source kinds by name, built when one is looked up."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> Any:
+        row = self._registry.get("sources", name)
+        if row is None:
+            raise KeyError(name)
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry.names("sources"))
+
+    def __len__(self) -> int:
+        return len(self._registry.names("sources"))
+
+
+class PluginOperations(dict[str, Any]):
+    """Core's table; a plug-in's operation is imported when its name is first asked for."""
+
+    def __init__(self, core: Mapping[str, Any], registry: Registry) -> None:
+        super().__init__(core)
+        self._registry = registry
+
+    def __missing__(self, name: str) -> Any:
+        if self._registry.get("operations", name) is None:
+            raise KeyError(name)
+        made = self[name] = self._registry.load("operations", name)
+        return made

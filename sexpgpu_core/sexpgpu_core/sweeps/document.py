@@ -1,0 +1,126 @@
+"""A sweep's folder: sweep.json, replaced whole, with what became of every point."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import problem
+from ..records import NamedTuple
+from ..runtime import documents, events, runs
+from ..runtime.lock import holder
+from ..runtime.process import living, this_host
+from ..runtime.slug import clean
+from .points import Point, Points, Rank, over, rank
+from .ranking import Result, judged_by, table, value_at
+
+FILE = "sweep.json"
+
+
+class Work(NamedTuple):
+    """A point of a sweep that is run: `run` once it has a folder, `error` a code.
+
+    `identity` None: its file does not check.
+    """
+
+    name: str
+    identity: str | None
+    state: str = "pending"
+    run: Path | None = None
+    reused: bool = False
+    exit: int | None = None
+    error: str | None = None
+
+
+def folder_of(root: Path, file: str, points: Points, identities: Sequence[str | None]) -> Path:
+    """sweep-STEM-NAME-HASH: the same points of the same experiments are the same folder."""
+    told = repr((points.sweep.name, list(identities))).encode()
+    stem = clean(Path(file).stem) or "stdin"
+    return root / f"sweep-{stem}-{points.sweep.name}-{hashlib.sha256(told).hexdigest()[:6]}"
+
+
+def document(points: Points, work: Sequence[Work], **facts: Any) -> dict[str, Any]:
+    """sweep.json, by contracts/schemas/sweep.json. `facts`: file state started_at heartbeat ..."""
+    ranked = rank(points.sweep)
+    results = [_result(point, w, ranked) for point, w in zip(points.points, work)]
+    rows, otherwise = table(results, ranked, over(points.sweep))
+    ids = {r.evaluation for r in results if r.evaluation is not None}
+    told = {
+        "version": documents.VERSION,
+        "document": "sweep",
+        "name": points.sweep.name,
+        **facts,
+        "doc": points.sweep.doc,
+        "counts": dict(Counter(w.state for w in work)),
+        "rank": ranked.told() if ranked else None,
+        "evaluation_id": ids.pop() if len(ids) == 1 else None,
+        "points": [_point(r, w) for r, w in zip(results, work)],
+        "table": rows,
+    }
+    if otherwise:
+        told["omitted"] = {"table": otherwise}
+    return dict(events.numbers(told))
+
+
+def _result(point: Point, work: Work, ranked: Rank | None) -> Result:
+    run = runs.read(work.run) if work.run is not None else None
+    if run is None:
+        return Result(point, work.state, None, None)
+    value = value_at(run, ranked) if ranked is not None else None
+    return Result(point, work.state, value, judged_by(run, ranked))
+
+
+def _point(result: Result, work: Work) -> dict[str, Any]:
+    point = result.point
+    told: dict[str, Any] = {
+        **{"point": point.name, "values": point.values, "seed": point.seed},
+        **{"state": work.state, "run": work.run.name if work.run else None},
+        "value": result.value,
+    }
+    if work.state == "pending":
+        return told
+    told.update(reused=work.reused, exit=work.exit, error=work.error)
+    status = runs.read(work.run) if work.run is not None else None
+    if status is not None and status.status is not None:
+        told.update(step=status.status["step"], elapsed=status.status["elapsed"])
+    return told
+
+
+def find(root: Path, text: str) -> Path | None:
+    """The sweep's folder that RUN means: a path, its name, a unique beginning of it; or None.
+
+    Raises E-USAGE-AMBIGUOUS.
+    """
+    for path in (Path(text), root / text):
+        if (path / FILE).is_file():
+            return path
+    if not text.startswith("sweep-"):
+        return None
+    fits = [p for p in runs.folders(root) if p.name.startswith(text) and (p / FILE).is_file()]
+    if len(fits) > 1:
+        told = " ".join(sorted(path.name for path in fits)[:5])
+        raise problem("E-USAGE-AMBIGUOUS", f"{text} begins {len(fits)} sweeps: {told}")
+    return fits[0] if fits else None
+
+
+def _held(path: Path) -> bool:
+    """Whether a process is at it, as far as can be known from here."""
+    told = holder(path / "run.lock")
+    return told is None or told.get("host") != this_host() or living(int(told["pid"]), {})
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The document of a sweep's folder; one whose process is gone is stopped.
+
+    Raises E-USAGE-BROKEN.
+    """
+    try:
+        said = dict(json.loads((path / FILE).read_bytes()))
+        gone = said["state"] == "running" and not _held(path)
+        return {**said, "state": "stopped"} if gone else said
+    except (OSError, ValueError, KeyError) as wrong:
+        raise documents.broken(path / FILE, f"it cannot be read ({wrong})", "syntax") from None

@@ -1,0 +1,224 @@
+"""The points of a sweep, one after another or several at once, until each has a run that ended.
+
+A point whose experiment has finished is not run again, whoever ran it; one that broke off goes on
+(80.13). One that fails does not end the sweep.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..diagnostics import problem
+from ..records import NamedTuple
+from ..runtime import documents, runs
+from ..runtime.clock import Clock
+from ..runtime.control import Inbox
+from ..runtime.lock import Lock
+from ..runtime.signals import ENDINGS, Signals
+from ..runtime.status import FINAL, HEARTBEAT
+from .document import FILE, Work, document, folder_of
+from .executor import Executor
+from .points import Point, Points
+
+POLL = 0.05
+FINISHED = (0, 5)
+"""Exits of a run that came to its end, its targets met or not."""
+
+
+class Plan(NamedTuple):
+    """What a sweep is to do. `command`: of a point by its name; `only`: whether a point is run;
+    `failed`: whether those that failed are."""
+
+    file: str
+    points: Points
+    identities: Sequence[str | None]
+    errors: Sequence[str | None]
+    command: Callable[[Point], Sequence[str]]
+    executor: str = "local"
+    jobs: int = 1
+    only: Callable[[str], bool] = lambda name: True
+    failed: bool = False
+
+
+def works(plan: Plan, root: Path) -> list[Work]:
+    """What has become of each point so far, by the runs below the root."""
+    listed = runs.listing(root)
+    found = zip(plan.points.points, plan.identities, plan.errors)
+    return [_work(point.name, identity, error, listed) for point, identity, error in found]
+
+
+def _work(name: str, identity: str | None, error: str | None, listed: Sequence[runs.Run]) -> Work:
+    if identity is None:
+        return Work(name, None, "failed", exit=1, error=error)
+    same = [run for run in listed if run.manifest["experiment_id"] == identity]
+    finished = [run for run in same if run.state == "finished"]
+    chosen = next(iter([*finished, *same]), None)
+    return Work(name, identity) if chosen is None else _of_run(Work(name, identity), chosen)
+
+
+def _of_run(work: Work, run: runs.Run) -> Work:
+    status = run.status or {}
+    error = (status.get("error") or {}).get("code")
+    return work._replace(
+        state=run.state,
+        run=run.path,
+        reused=run.state == "finished",
+        exit=status.get("exit"),
+        error=error,
+    )
+
+
+class Sweeping:
+    """One go at a sweep. `told` is called with a line for people when a point ends."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        root: Path,
+        executor: Executor,
+        signals: Signals,
+        clock: Clock | None = None,
+    ) -> None:
+        self.plan, self.root, self.executor, self.signals = plan, root, executor, signals
+        self.clock = clock or Clock()
+        self.path = folder_of(root, plan.file, plan.points, plan.identities)
+        self.works = works(plan, root)
+        self._flying: dict[int, Any] = {}
+        self._started, self._written = self.clock.stamp(), 0.0
+        self._asked = False
+
+    def begin(self) -> Path:
+        """Make the folder and its first sweep.json. Raises E-RUN-WRITE."""
+        try:
+            (self.path / "control").mkdir(parents=True, exist_ok=True)
+            (self.path / "logs").mkdir(exist_ok=True)
+            self.write("running")
+        except OSError as refused:
+            raise problem("E-RUN-WRITE", f"{self.path}: {refused.strerror}") from refused
+        return self.path
+
+    def run(self, told: Callable[[Work], None] = lambda work: None) -> dict[str, Any]:
+        """Run what is to be run; the last document. Raises E-RUN-LOCKED, E-RUN-WRITE."""
+        self.begin()
+        lock = Lock(self.path / "run.lock", self._started)
+        inbox = Inbox(self.path / "control", self.clock.monotonic)
+        try:
+            waiting = [n for n, work in enumerate(self.works) if self._wanted(work)]
+            while waiting or self._flying:
+                self._requests(inbox)
+                if self.signals.reason is not None:
+                    waiting.clear()
+                    self._cancel()
+                while waiting and len(self._flying) < self.plan.jobs:
+                    self._submit(waiting.pop(0))
+                self._settle(told)
+                time.sleep(POLL)
+            return self.write(self.state)
+        finally:
+            lock.release()
+
+    @property
+    def exit(self) -> int:
+        """0 where all that was wanted has finished, 3 some failed, else as what ended it."""
+        if self.signals.reason is not None:
+            return ENDINGS[self.signals.reason].exit
+        wanted = [work for work in self.works if self.plan.only(work.name)]
+        exits = {work.exit for work in wanted if work.state != "finished"}
+        return 75 if exits and exits <= {75} else 3 if exits else 0
+
+    def write(self, state: str) -> dict[str, Any]:
+        """Replace sweep.json; what it says."""
+        said = self.document(state)
+        documents.replace(self.path / FILE, said)
+        self._written = self.clock.monotonic()
+        return said
+
+    def document(self, state: str) -> dict[str, Any]:
+        """The sweep as it is now."""
+        return document(
+            self.plan.points,
+            self.works,
+            file=self.plan.file,
+            state=state,
+            started_at=self._started,
+            heartbeat=self.clock.stamp(),
+            executor=self.plan.executor,
+            jobs=self.plan.jobs,
+        )
+
+    @property
+    def state(self) -> str:
+        """How it stands where nobody is at it."""
+        left = any(work.state not in ("finished", "failed") for work in self.works)
+        return "stopped" if left else "finished"
+
+    def _wanted(self, work: Work) -> bool:
+        if work.identity is None or not self.plan.only(work.name):
+            return False
+        return work.state != "finished" and (work.state != "failed" or self.plan.failed)
+
+    def _submit(self, number: int) -> None:
+        point = self.plan.points.points[number]
+        log = self.path / "logs" / f"{point.name}.txt"
+        handle = self.executor.submit(self.plan.command(point), point.name, log)
+        self._flying[number] = handle
+        self.works[number] = self.works[number]._replace(state="queued", exit=None, error=None)
+        self.write("running")
+
+    def _settle(self, told: Callable[[Work], None]) -> None:
+        """How each point in flight is; those that have ended, as their run's folder says."""
+        codes = {number: self.executor.state(handle) for number, handle in self._flying.items()}
+        ended = [number for number, code in codes.items() if code is not None]
+        if not ended and not self._due:
+            return
+        listed = runs.listing(self.root)
+        for number, code in codes.items():
+            self._look(number, code, listed)
+        for number in ended:
+            del self._flying[number]
+            told(self.works[number])
+        self.write("running")
+
+    def _look(self, number: int, code: int | None, listed: Sequence[runs.Run]) -> None:
+        before = self.works[number]
+        work = _work(before.name, before.identity, None, listed)._replace(reused=False)
+        if code is None:
+            live = work.run is not None and work.state not in (*FINAL, "lost", "pending")
+            work = work if live else before
+        elif work.run is None or (work.state != "failed" and code not in FINISHED):
+            error = work.error or _error(self.path / "logs" / f"{before.name}.txt")
+            state = work.state if work.state in ("stopped", "preempted") else "failed"
+            work = work._replace(state=state, exit=code, error=error)
+        self.works[number] = work
+
+    @property
+    def _due(self) -> bool:
+        return self.clock.monotonic() - self._written >= HEARTBEAT
+
+    def _requests(self, inbox: Inbox) -> None:
+        for request in inbox.take():
+            if request["request"] == "stop":
+                self.signals.request("stop")
+
+    def _cancel(self) -> None:
+        if not self._asked:
+            self._asked = True
+            for handle in self._flying.values():
+                self.executor.cancel(handle)
+
+
+def _error(log: Path) -> str | None:
+    """The code that a command told of on its way out: the last JSON document of its log."""
+    if not log.exists():
+        return None
+    for line in reversed(log.read_text("utf-8", "replace").splitlines()):
+        try:
+            told = json.loads(line)
+            return str((told.get("diagnostics") or [told.get("error") or {}])[0]["code"])
+        except (ValueError, KeyError, AttributeError, IndexError, TypeError):
+            continue
+    return None

@@ -1,0 +1,151 @@
+"""Sweeps: each point a run, known by its content; what was run is not run again; a ranked table."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from e2e_program import Folder, held, network, status, validate, wait
+
+GRID = '(defsweep s :grid ((width (8 16))) :seeds 2 :rank ("val/loss" :min))'
+
+
+def slow(steps: int) -> str:
+    return network(
+        run=f":steps {steps} :seed 1 :checkpoint (:every 20 :keep 2)",
+        head="(defsweep s :grid ((width (256 384))))",
+    )
+
+
+@pytest.fixture
+def swept(folder: Folder) -> Folder:
+    """A sweep of two widths and two seeds that has finished."""
+    folder.write("x.lisp", network(head=GRID))
+    done = folder("sweep", "x.lisp", "s", "--jobs", "2", "--json", "-q")
+    held(done, 0)
+    validate(done.document)
+    return folder
+
+
+def document(folder: Folder, *flags: str) -> dict[str, Any]:
+    done = folder.quick("sweep", "x.lisp", "s", "--json", "-q", *flags)
+    held(done, 0)
+    validate(done.document)
+    return done.document
+
+
+def test_every_point_is_a_run_and_they_are_ranked_with_their_spread(swept: Folder) -> None:
+    said = document(swept, "--list")
+    assert (said["state"], said["counts"]) == ("finished", {"finished": 4})
+    assert [p["point"] for p in said["points"]][:2] == ["width8-seed1", "width8-seed2"]
+    assert len(said["evaluation_id"]) == 12  # another width is judged alike
+    first, second = said["table"]
+    assert (first["n"], first["failed"], second["place"]) == (2, 0, 2)
+    assert first["minimum"] <= first["mean"] <= first["maximum"]
+    assert first["mean"] <= second["mean"]
+    assert first["deviation"] > 0
+    for point in said["points"]:
+        manifest = json.loads((swept.made(point["run"]) / "manifest.json").read_text())
+        assert manifest["sweep"] == {"name": "s", "point": point["point"]}
+        assert manifest["selection"]["point"] == f"s/{point['point']}"
+        assert manifest["selection"]["set"] == {}
+        assert point["run"].startswith(f"x-width{point['values']['width']}-")
+    table = swept.quick("sweep", "x.lisp", "s", "--list").out
+    assert "by val/loss min" in table
+    assert table.splitlines()[2].split()[:3] == ["width", "mean", "deviation"]
+
+
+def test_what_has_finished_is_not_run_again_whoever_ran_it(swept: Folder) -> None:
+    said = document(swept)
+    assert all(point["reused"] for point in said["points"])
+    assert len(list((swept.path / "runs").glob("x-*"))) == 4
+    wider = GRID.replace("(8 16)", "(8 16 24)").replace(" :seeds 2", "")
+    swept.write("x.lisp", network(head=wider))
+    held(swept.quick("run", "x.lisp", "-s", "width=24", "--name", "mine", "-q"), 0)
+    said = document(swept)
+    assert [p["reused"] for p in said["points"]] == [True] * 3  # of seed 1, and one run by hand
+    assert said["points"][2]["run"] == "mine"
+
+
+def test_a_point_is_checked_and_run_alone(swept: Folder) -> None:
+    done = swept.quick("check", "x.lisp", "--point", "s/width16-seed2", "--json")
+    held(done, 0)
+    (file,) = done.document["files"]
+    assert file["selection"]["point"] == "s/width16-seed2"
+    assert file["selection"]["values"]["width"] == "16"
+    again = swept.quick("run", "x.lisp", "--point", "s/width16-seed2", "--if-exists", "reuse", "-q")
+    held(again, 0)
+    for wrong in ("s/width17", "r/width8", "s"):
+        done = swept.quick("check", "x.lisp", "--point", wrong, "--json")
+        assert [d["code"] for d in done.diagnostics] == ["E-SWEEP-UNKNOWN"]
+    held(swept.quick("sweep", "x.lisp", "t", "-q"), 1)
+
+
+def test_a_point_that_fails_does_not_end_the_sweep_and_is_run_again_on_request(
+    folder: Folder,
+) -> None:
+    head = '(defsweep s :grid ((width (8 0 16))) :rank ("val/loss" :min))'
+    text = network(head=head).replace("(list width 27)", "(list (max width 1) 27)")
+    text = text.replace("(integer 1)", "(integer 0)")
+    loss = "(let ((l (nn:cross-entropy (network inputs) targets))) (if (= width 0) (/ l 0.0) l))"
+    folder.write("x.lisp", text.replace("(nn:cross-entropy (network inputs) targets)", loss))
+    done = folder("sweep", "x.lisp", "s", "--json", "-q")
+    held(done, 3)
+    said = done.document
+    validate(said)
+    failed = said["points"][1]
+    assert (failed["state"], failed["exit"], failed["error"]) == ("failed", 3, "E-RUN-NONFINITE")
+    assert said["counts"] == {"finished": 2, "failed": 1}
+    assert [row["n"] for row in said["table"]] == [1, 1]
+    before = len(list((folder.path / "runs").glob("x-width0*")))
+    held(folder("sweep", "x.lisp", "s", "-q"), 3)
+    assert len(list((folder.path / "runs").glob("x-width0*"))) == before == 1
+    held(folder("sweep", "x.lisp", "s", "-q", "--retry-failed", "--only", "width0*"), 3)
+    again = list((folder.path / "runs").glob("x-width0*"))
+    assert len(again) == 2  # it had no checkpoint to go on from
+
+
+def test_a_sweep_that_was_killed_goes_on_where_its_points_were(folder: Folder) -> None:
+    folder.write("x.lisp", slow(400))
+    process = folder.start("sweep", "x.lisp", "s", "--detach", "-q")
+    process.communicate(timeout=120)
+    runs = folder.path / "runs"
+    wait(lambda: list(runs.glob("x-*/checkpoints/step-*")), 120)
+    (made,) = runs.glob("sweep-x-s-*")
+    done = folder.quick("stop", made.name, "--json")
+    held(done, 0)
+    validate(done.document)
+    assert done.document["state"] == "stopped"
+    assert [p["state"] for p in done.document["points"]][:1] == ["preempted"]
+    told = folder.quick("status", made.name, "--json")
+    assert told.document["document"] == "sweep"
+    saved = int(max(runs.glob("x-*/checkpoints/step-*")).name[5:])
+    held(folder("sweep", "x.lisp", "s", "-q"), 0)
+    first = Path(runs / json.loads((made / "sweep.json").read_text())["points"][0]["run"])
+    assert status(first)["attempt"] == 2
+    assert f'"checkpoint": "checkpoints/step-{saved:08}"' in (first / "events.jsonl").read_text()
+    assert len(list(runs.glob("x-*"))) == 2
+    held(folder.quick("status", made.name, "--until", "done"), 0)
+
+
+def test_an_interrupted_sweep_saves_its_points_and_exits_130(folder: Folder) -> None:
+    folder.write("x.lisp", slow(4000))
+    process = folder.start("sweep", "x.lisp", "s", "-q")
+    wait(lambda: list((folder.path / "runs").glob("x-*/checkpoints/step-*")), 120)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == 130
+    (run,) = (folder.path / "runs").glob("x-*")
+    assert status(run)["state"] == "preempted"
+
+
+def test_wrong_sweeps_are_told(folder: Folder) -> None:
+    folder.write("x.lisp", network(head=GRID.replace("val/loss", "val/los")))
+    done = folder.quick("check", "x.lisp", "--json")
+    assert [d["code"] for d in done.diagnostics] == ["E-SERIES"]
+    folder.write("x.lisp", network(head=GRID))
+    held(folder.quick("sweep", "x.lisp", "s", "--executor", "nix"), 2)
+    held(folder.quick("sweep", "x.lisp", "s", "--only", "nix*"), 1)
