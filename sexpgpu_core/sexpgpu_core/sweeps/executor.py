@@ -10,6 +10,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 
+PREEMPTED, FAILED = 75, 3
+"""Exits of what was asked to end before it had begun, and of what was killed."""
+
+
 class Executor(Protocol):
     """A handle is whatever `submit` gives. Every method returns at once."""
 
@@ -45,7 +49,9 @@ class LocalExecutor:
 
     def state(self, handle: subprocess.Popen[bytes]) -> int | None:
         code = handle.poll()
-        return None if code is None else code if code >= 0 else 128 - code
+        if code is None or code >= 0:
+            return code
+        return PREEMPTED if code == -signal.SIGTERM else FAILED  # before it listened; or killed
 
     def cancel(self, handle: subprocess.Popen[bytes]) -> None:
         if handle.poll() is None:

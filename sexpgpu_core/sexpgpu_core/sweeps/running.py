@@ -21,7 +21,7 @@ from ..runtime.lock import Lock
 from ..runtime.signals import ENDINGS, Signals
 from ..runtime.status import FINAL, HEARTBEAT
 from .document import FILE, Work, document, folder_of
-from .executor import Executor
+from .executor import PREEMPTED, Executor
 from .points import Point, Points
 
 POLL = 0.05
@@ -191,7 +191,8 @@ class Sweeping:
             work = work if live else before
         elif work.run is None or (work.state != "failed" and code not in FINISHED):
             error = work.error or _error(self.path / "logs" / f"{before.name}.txt")
-            state = work.state if work.state in ("stopped", "preempted") else "failed"
+            asked = work.state if work.state in ("stopped", "preempted") else "failed"
+            state = "preempted" if code == PREEMPTED else asked
             work = work._replace(state=state, exit=code, error=error)
         self.works[number] = work
 
