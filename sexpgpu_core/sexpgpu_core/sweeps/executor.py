@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-
 PREEMPTED, FAILED = 75, 3
 """Exits of what was asked to end before it had begun, and of what was killed."""
 
