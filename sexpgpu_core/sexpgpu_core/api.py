@@ -352,23 +352,29 @@ def run(
     )
 
 
-def verify(run: Run, *, steps: int | None = None, threads: int | None = None) -> Verified:
-    """Prove that resumes of a run are exact, by its own file; see runtime.verification."""
-    from .training import verify as proved
-
-    manifest, rows = run.manifest, plugins()
+def as_it_was(run: Run, file: str | Path | None, seed: int | None) -> Loaded:
+    """The file of a run with what was chosen for it."""
+    manifest = run.manifest
     chosen = manifest["selection"]
-    loaded = load(
-        Source(_where_it_was(manifest), read_text(run.path / "run.lisp")),
+    own = Source(_where_it_was(manifest), read_text(run.path / "run.lisp"))
+    modules = manifest.get("modules", ()) if file is None else ()
+    return load(
+        own if file is None else file,
         variant=chosen["variant"],
         sets=tuple(chosen["set"].items()),
         point=chosen["point"],
         steps=manifest["steps"],
-        seed=manifest["seed"],
-        registry=rows,
-        kept={m["module"]: read_text(run.path / m["path"]) for m in manifest.get("modules", ())},
+        seed=manifest["seed"] if seed is None else seed,
+        kept={m["module"]: read_text(run.path / m["path"]) for m in modules},
     )
-    named = device(manifest["device"]["name"], rows)
+
+
+def verify(run: Run, *, steps: int | None = None, threads: int | None = None) -> Verified:
+    """Prove that resumes of a run are exact, by its own file; see runtime.verification."""
+    from .training import verify as proved
+
+    loaded = as_it_was(run, None, None)
+    named = device(run.manifest["device"]["name"], loaded.registry)
     return proved(run, loaded, named, compile, threads=threads, steps=steps)
 
 

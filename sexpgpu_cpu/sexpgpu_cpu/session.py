@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -66,6 +67,8 @@ class CpuSession:
         self.seconds = _shares(pieces, self.code)
         entry = {n: self.code[driver_unit().key, n] for n in driver.EXPORTED}
         self.pool = Pool(threads, entry)
+        # a session that nobody closes takes its threads along, before the memory that they read
+        weakref.finalize(self, self.pool.close)
         poison = self._transient if checked else None
         self._programs = {
             name: CpuProgram(name, draft, self.code, entry["serial"], self.pool, poison)

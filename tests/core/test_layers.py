@@ -34,9 +34,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plugins", "plugin"),
     ("compile",),
     ("sweeps", "lisp_files", "registered"),
-    ("training",),
+    ("training", "serving"),
     ("api",),
-    ("inspection",),
+    ("inspection", "trained"),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`
 reads the hook specs, and a package may import within itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -283,3 +284,14 @@ def test_a_session_says_how_much_code_a_program_has_and_what_a_cache_had(tmp_pat
     assert second.kernels == {"step": {"kernels": count, "cached": count}}
     assert second.seconds == {"step": 0.0}
     assert other.kernels["step"]["cached"] == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted in /proc")
+def test_a_session_that_nobody_closes_takes_its_threads_along(tmp_path: Path) -> None:
+    found = unit(step_graph(), CpuDevice())
+    before = len(list(Path("/proc/self/task").iterdir()))
+    session = CpuSession([found], PERSISTENT, 3, ObjectCache(tmp_path))
+    assert len(list(Path("/proc/self/task").iterdir())) == before + 2
+    del session
+    gc.collect()
+    assert len(list(Path("/proc/self/task").iterdir())) == before

@@ -47,6 +47,7 @@ ORDER = (
     "(defoptimizer ",
     "(defun optimizer ",
     "(defun curriculum ",
+    "(defoutput ",
     "(defrun ",
 )
 """What a run file's forms begin with, in their order; others stand with the models."""

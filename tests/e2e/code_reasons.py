@@ -62,7 +62,7 @@ _LATER = {
     "lints of scopes and of the layout": "W-SCOPE-UNNAMED W-CTX-SCALE",
     "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED"
     " W-STAT-LEAK",
-    "check --deep, causality, bundles": "E-CAUSAL W-TARGET-LEAK W-NONDETERMINISTIC W-DEEP-CHANCE"
+    "check --deep, bundles": "W-TARGET-LEAK W-NONDETERMINISTIC W-DEEP-CHANCE"
     " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
     "the disk that a run will take": "E-DEVICE-DISK",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"

@@ -96,6 +96,16 @@ def weights(saved: Saved, which: str) -> dict[str, np.ndarray]:
     return found
 
 
+def values(saved: Saved, which: str) -> dict[str, np.ndarray]:
+    """What a model is read with, by persistent name: these weights as its parameters, and its
+    states. Raises E-USAGE-VALUE."""
+    found = {f"parameter:{path}": array for path, array in weights(saved, which).items()}
+    for file in saved.document["files"]:
+        every = _read(saved, file["path"])
+        found.update({n: array for n, array in every.items() if n.startswith("state:")})
+    return found
+
+
 def _read(saved: Saved, file: str) -> dict[str, np.ndarray]:
     return {file_of(file, name): array for name, array in tensors.load(saved.path / file).items()}
 

@@ -45,6 +45,10 @@ def check_experiment(
     Raises Problem or Problems as `compile_experiment` does; only what compiled is remembered.
     """
     traces = trace_experiment(experiment, evaluator, operations, loaders, Phases())
+    if experiment.outputs:
+        from .outputs import check_outputs
+
+        check_outputs(traces, evaluator, operations, loaders)
 
     def compile_it() -> dict[str, Any]:
         from .pipeline import compile_traces

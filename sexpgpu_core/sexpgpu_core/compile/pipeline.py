@@ -7,7 +7,7 @@ loop needs to know beside them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..data.loader import Loader
@@ -207,7 +207,7 @@ def _stage_facts(
         trees.update(update.scalars)
     fields = {n: _rows(t, stage.microbatches) for n, t in stage.traced.fields.items()}
     facts = ProgramFacts(
-        program, fields, scalars_of(graph, trees), _metrics(stage.traced), stage.rows
+        program, fields, scalars_of(graph, trees), metric_specs(stage.traced.metrics), stage.rows
     )
     flops = flops_of(graph, operations)
     return StageFacts(loader, name, facts, stage.microbatches, stage.counters, flops)
@@ -225,7 +225,7 @@ def _pass_facts(name: str, trace: PassTrace, units: Mapping[str, Unit]) -> PassF
         if traced is None:
             return None
         scalars = scalars_of(units[program].graph, traced.scalars)
-        return ProgramFacts(program, traced.fields, scalars, _metrics(traced), rows)
+        return ProgramFacts(program, traced.fields, scalars, metric_specs(traced.metrics), rows)
 
     return PassFacts(
         name,
@@ -237,8 +237,8 @@ def _pass_facts(name: str, trace: PassTrace, units: Mapping[str, Unit]) -> PassF
     )
 
 
-def _metrics(traced: Traced) -> tuple[MetricSpec, ...]:
-    return tuple(MetricSpec(m.name, m.kind, m.unit, _finish(m)) for m in traced.metrics)
+def metric_specs(metrics: Sequence[Metric]) -> tuple[MetricSpec, ...]:
+    return tuple(MetricSpec(m.name, m.kind, m.unit, _finish(m)) for m in metrics)
 
 
 def _finish(metric: Metric) -> Callable[[float], float] | None:

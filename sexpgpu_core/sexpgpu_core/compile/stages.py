@@ -165,8 +165,8 @@ class Tracing:
             self.operations,
             loader,
             stage,
-            self._fields(loader, stage, rows // blocks),
-            self._batch(loader, rows // blocks),
+            self.fields(loader, stage, rows // blocks),
+            self.batch(loader, rows // blocks),
             steps=steps,
             microbatches=blocks,
         )
@@ -243,16 +243,16 @@ class Tracing:
             declared.name,
             declared.loader,
             declared.stage,
-            self._fields(declared.loader, declared.stage, rows),
-            self._batch(declared.loader, rows),
+            self.fields(declared.loader, declared.stage, rows),
+            self.batch(declared.loader, rows),
             steps=steps,
             known=known,
         )
 
-    def _batch(self, loader: str, rows: int) -> int | None:
+    def batch(self, loader: str, rows: int) -> int | None:
         return None if self.experiment.loaders[loader].whole else rows
 
-    def _fields(self, loader: str, stage: str, rows: int) -> dict[str, Type]:
+    def fields(self, loader: str, stage: str, rows: int) -> dict[str, Type]:
         """Types of the raw fields with the batch axis in front."""
         of = self.loaders[loader].fields(stage)
         if self.experiment.loaders[loader].whole:

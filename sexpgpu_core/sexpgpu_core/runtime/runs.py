@@ -190,6 +190,23 @@ def finished(root: Path, experiment_id: str) -> Run | None:
     return max(same, key=lambda run: str(run.manifest["created_at"]), default=None)
 
 
+def of_file(root: Path, file: Path) -> Run:
+    """The newest run of a file with a checkpoint. Raises E-USAGE-RUN."""
+    from ..checkpoint.folder import Checkpoints
+
+    wanted = os.path.abspath(file)
+    for run in listing(root):
+        told = os.path.join(run.manifest.get("cwd", "."), run.manifest["file"])
+        if os.path.abspath(told) == wanted and Checkpoints(run.path / "checkpoints").whole():
+            return run.sound()
+    raise problem(
+        "E-USAGE-RUN",
+        f"no run of {file} below {root} has a checkpoint",
+        hint=f"sexpgpu run {file} makes one; --from RUN takes another file's.",
+        run=str(file),
+    )
+
+
 def resumable(root: Path, experiment_id: str, name: str | None = None) -> Run | None:
     """The newest run of this experiment (or of that name) with a checkpoint (65 B10)."""
     from ..checkpoint.folder import Checkpoints

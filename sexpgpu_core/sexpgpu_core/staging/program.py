@@ -14,7 +14,7 @@ from ..ir.types import FLOATS, Type
 from ..spans import Span
 from .builtins.batch import Named
 from .context import Context
-from .contract import field_names
+from .contract import Fields, field_names
 from .faults import describe
 from .host import host
 from .metrics import Cutter, Reported, check_names, of_parameters, report
@@ -62,8 +62,8 @@ class Program:
     def _prepared(self) -> dict[str, Value]:
         prepare = self.experiment.prepare
         if prepare is None:
-            return _Fields(self)
-        value = first_value(prepare.call(*self._arguments(prepare, _Fields(self))))
+            return self._raw()
+        value = first_value(prepare.call(*self._arguments(prepare, self._raw())))
         if not isinstance(value, Named) or value.kind != "batch":
             raise problem(
                 "E-CONTRACT",
@@ -72,9 +72,15 @@ class Program:
             ).locate(prepare.span)
         return dict(value.items)
 
-    def _arguments(self, function: Function, given: Mapping[str, Value]) -> list[Value]:
+    def _raw(self) -> dict[str, Value]:
+        """The loader's fields, each made an input when it is taken."""
+        return _Fields(self)
+
+    def _arguments(
+        self, function: Function, given: Mapping[str, Value], asked: Fields | None = None
+    ) -> list[Value]:
         """Keywords and tensors for the names that a function asks for; E-FIELD."""
-        asked = field_names(self.evaluator, function)
+        asked = asked or field_names(self.evaluator, function)
         found: list[Value] = []
         for name, needed in asked.names.items():
             if name in given:

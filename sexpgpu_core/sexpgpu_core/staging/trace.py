@@ -19,7 +19,7 @@ from .curriculum import Curriculum
 from .faults import describe
 from .optimize import trace_groups
 from .program import Program
-from .traced import Optimization, Parameter, Traced
+from .traced import Optimization, Parameter, Traced, TracedOutput
 
 
 def trace_stage(
@@ -68,7 +68,36 @@ def trace_pass(
         traced = tracing.run(experiment.evaluate, "evaluate")
     else:
         traced = tracing.run(experiment.objective, "objective")
-    _check_pass_parameters(traced, known, name)
+    _check_pass_parameters(traced.parameters, known, f"pass {name}")
+    return traced
+
+
+def trace_output(
+    experiment: Experiment,
+    evaluator: Evaluator,
+    operations: Operations,
+    name: str,
+    loader: str,
+    stage: str,
+    fields: Mapping[str, Type],
+    rows: int | None,
+    *,
+    known: Mapping[str, Parameter] | None = None,
+) -> TracedOutput:
+    """The program of an output for `rows` rows of a loader's `fields`.
+
+    It is of no stage and no step: its random numbers are keyed by its name and the seed."""
+    from .output import OutputProgram
+
+    facts = _facts(experiment, evaluator, loader, stage, rows, None, 1, 1)
+    facts |= {"mode": ":eval", "pass": None, "stage": None, "output": name}
+    context = Context("U", facts, _counters(experiment))
+    output = experiment.outputs[name]
+    tracing = OutputProgram(
+        experiment, evaluator, operations, context, loader, stage, fields, rows, output
+    )
+    traced = tracing.trace()
+    _check_pass_parameters(traced.parameters, known, f"output {name}")
     return traced
 
 
@@ -211,18 +240,18 @@ def _facts(
 
 
 def _check_pass_parameters(
-    traced: Traced, known: Mapping[str, Parameter] | None, name: str
+    made: Mapping[str, Parameter], known: Mapping[str, Parameter] | None, where: str
 ) -> None:
     if known is None:
         return
     rows = [
         diagnostic(
             "E-PARAM-PASS",
-            f"{p.path} is made in pass {name} and in no training stage",
+            f"{p.path} is made in {where} and in no training stage",
             span=p.span,
             path=p.path,
         )
-        for p in traced.parameters.values()
+        for p in made.values()
         if p.path not in known
     ]
     if rows:

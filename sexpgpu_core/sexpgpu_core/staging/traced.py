@@ -93,6 +93,22 @@ class Traced(NamedTuple):
     summed: frozenset[str] = frozenset()  # losses that are sums over the batch, not means
 
 
+class TracedOutput(NamedTuple):
+    """One traced output. Results of `graph`: "output:NAME" each, and metrics as a pass has them."""
+
+    graph: Graph
+    name: str
+    loader: str
+    rows: int | None  # of the loader's fields; None where it reads none
+    axes: Mapping[str, int | None]  # result -> the axis of rows: NONE is None, -1 is mixed
+    metrics: tuple[Metric, ...]
+    parameters: Mapping[str, Parameter]
+    states: Mapping[str, State]
+    fields: Mapping[str, Type]  # of the loader, rows in front, that the graph reads
+    own: Mapping[str, Type]  # fields with a type of their own, given whole
+    scalars: Mapping[str, Any]
+
+
 class OptimizerState(NamedTuple):
     """One state of one parameter; its persistent name is "optimizer:PATH/NAME"."""
 

@@ -29,14 +29,16 @@ ROW = StepScalar(("ctx", "position"))
 def draw(
     t: Tracer, operation: str, site: str, shape: tuple[int, ...], batch: int | None, **more: Any
 ) -> Node:
-    """A random node. In a pass the step is 0 and rows are counted by the examples' positions. In a
-    `map-over` along the batch it is what the trip's row of a tensor of the whole batch would be."""
+    """A random node. In a pass or output the step is 0 and rows are counted by the examples'
+    positions. In a `map-over` along the batch it is what the trip's row of a tensor of the whole
+    batch would be."""
     values = t.context.values
     if t.part == "init":  # once, before any step and batch
         more |= {"site": site, "domain": "init", "seed": int(values.get("seed", 0))}
         return t.builder(operation, t.builder.constant(0, "i32"), shape=shape, **more)
-    place = values.get("pass")
+    place, output = values.get("pass"), values.get("output")
     domain = "train" if place is None else f"eval/{place}"
+    domain = domain if output is None else f"output/{output}"
     row = t.region.row() if batch is None else None
     axis = batch if row is None else 0
     attributes: dict[str, Any] = {
@@ -54,7 +56,8 @@ def draw(
 def _operands(t: Tracer, batch: int | None, row: Node | None) -> tuple[Node, ...]:
     """Step; the position of the first row, where it counts; the number of the trip, in a loop."""
     b = t.builder
-    in_pass = t.context.values.get("pass") is not None
+    values = t.context.values
+    in_pass = values.get("pass") is not None or values.get("output") is not None
     step = b.constant(0, "i32") if in_pass else t.scalar(STEP, "i32")
     rows = [t.scalar(ROW, "i32")] if in_pass and batch is not None else []
     rows += [row] if row is not None else []

@@ -6,22 +6,43 @@ from typing import Any
 
 from ...diagnostics import problem
 from ...evaluator.definitions import core_symbol, native_macro
-from ...evaluator.values import Cons, Symbol, T, Value, make_list
+from ...evaluator.values import NIL, Cons, Symbol, T, Value, make_list
+from ...ir.types import FLOATS, Type
 from ...records import NamedTuple
+from ..arguments import dtype as dtype_of
 from ..host import host
-from ..syntax import Declaration, Slot, is_literal_list, keyword_pairs, literal, tails, take_doc
+from ..initialize import Initializer, initializer_of
+from ..syntax import (
+    Declaration,
+    Slot,
+    is_literal_list,
+    keyword_pairs,
+    literal,
+    option_name,
+    tails,
+    take_doc,
+)
+from .models import shape_slots, shape_value
 
+OUTPUT_OPTIONS = ("autoregressive", "state")
+FIELD_OPTIONS = ("shape", "dtype", "random")
 LOAD_OPTIONS = ("into", "from", "map", "ignore", "missing", "transpose", "cast")
 
 
+class Field(NamedTuple):
+    """A field of an output that has a type of its own. `random`: what draws it, if it may."""
+
+    type: Type
+    random: Initializer | None
+
+
 class Output(NamedTuple):
-    """A graph for use. `fields`: name -> None (the loader's) or its options as slots' values."""
+    """A graph for use. `fields`: name -> its own Field, or None (the loader's or prepare's)."""
 
     name: str
     doc: str
-    fields: dict[str, Any]
+    fields: dict[str, Field | None]
     autoregressive: bool
-    state: bool
     function: Any
     span: Any
 
@@ -36,7 +57,7 @@ class Load(NamedTuple):
 
 @native_macro("defoutput")
 def defoutput(form: Cons, environment: Value) -> Value:
-    """(defoutput name (&key field...) [doc] [(:autoregressive t)] [(:state t)] form...)"""
+    """(defoutput name (&key field...) [doc] [(:autoregressive form)] form...): a graph for use."""
     d = Declaration(form)
     parts = tails(form.cdr)
     name = d.name(form.cdr, "the name of the output").name.lower()
@@ -44,56 +65,100 @@ def defoutput(form: Cons, environment: Value) -> Value:
         raise d.refuse("name, fields and forms", hint="(defoutput next (&key tokens) form...)")
     fields, names = _fields(d, parts[1])
     doc, rest = take_doc(parts[1].cdr)
-    flags = {"AUTOREGRESSIVE": False, "STATE": False}
-    while (
-        rest.__class__ is Cons
-        and rest.car.__class__ is Cons
-        and getattr(rest.car.car, "keyword", False)
-    ):
-        word = rest.car.car.name
-        if word not in flags:
-            raise d.refuse(f"no option {rest.car.car!r}", rest)
-        flags[word] = True
-        rest = rest.cdr
+    options, rest = _options(d, rest)
+    if rest.__class__ is not Cons:
+        raise d.refuse("it has no form", hint="(defoutput scores (&key image) (network image))")
     lambda_list = make_list([core_symbol("&KEY"), *names])
     body = d.made_slot(Cons(core_symbol("LAMBDA"), Cons(lambda_list, rest)), d.span, "an output")
 
     def finish() -> Value:
         collector = host().collector
         collector.claim("output", name, d.span)
-        filled = {k: _filled(v) for k, v in fields.items()}
-        collector.outputs[name] = Output(
-            name, doc, filled, flags["AUTOREGRESSIVE"], flags["STATE"], body.function(), d.span
-        )
+        made = {k: None if v is None else _field(d, name, k, v) for k, v in fields.items()}
+        _refuse_state(options.get("state"))
+        told = "autoregressive" in options and options["autoregressive"].flag()
+        function = body.function()
+        function.name = f"output {name}"
+        collector.outputs[name] = Output(name, doc, made, told, function, d.span)
         return T
 
     d.finish = finish
     return d.expansion()
 
 
-def _fields(d: Declaration, tail: Cons) -> tuple[dict[str, Any], list[Symbol]]:
-    found: dict[str, Any] = {}
+def _options(d: Declaration, rest: Value) -> tuple[dict[str, Slot], Value]:
+    """The lists with a keyword first that stand before the forms."""
+    found: dict[str, Slot] = {}
+    while (
+        rest.__class__ is Cons
+        and rest.car.__class__ is Cons
+        and getattr(rest.car.car, "keyword", False)
+    ):
+        name = option_name(d, rest.car, OUTPUT_OPTIONS, "an output")
+        if rest.car.cdr.__class__ is not Cons:
+            raise d.refuse(f":{name} has no value", rest, hint=f"(:{name} t)")
+        found[name] = d.slot(rest.car.cdr, f":{name} of an output")
+        rest = rest.cdr
+    return found, rest
+
+
+def _refuse_state(given: Slot | None) -> None:
+    """States of rows are for a later version; a cache of keys and values needs none."""
+    if given is not None and given.flag():
+        raise problem(
+            "E-UNSUPPORTED",
+            "an output's (:state t) is for states :per :row, which are not there yet",
+            hint="sample keeps keys and values of an (:autoregressive t) output by itself",
+        ).locate(given.span)
+
+
+def _fields(d: Declaration, tail: Cons) -> tuple[dict[str, dict[str, Any] | None], list[Symbol]]:
+    found: dict[str, dict[str, Any] | None] = {}
     names: list[Symbol] = []
-    for at in literal(d, tail, "the fields"):
+    listed = literal(d, tail, "the fields")
+    if listed and getattr(listed[0].car, "name", "") != "&KEY":
+        raise d.refuse("fields are keywords", tail, hint="(&key image)")
+    for at in listed[1:]:
         word = at.car
-        if word.__class__ is Symbol and word.name == "&KEY":
-            continue
+        options = None
+        symbol = d.name(literal(d, at, "a field")[0] if is_literal_list(word) else at, "a field")
         if is_literal_list(word):
-            parts = literal(d, at, "a field")
-            symbol = d.name(parts[0], "a field")
-            options = keyword_pairs(d, parts[0].cdr, ("shape", "dtype", "random"), "a field")
-            found[symbol.name.lower()] = {k: _option(d, k, t) for k, t in options.items()}
-        else:
-            symbol = d.name(at, "a field")
-            found[symbol.name.lower()] = None
+            pairs = keyword_pairs(d, word.cdr, FIELD_OPTIONS, "a field")
+            options = {k: _option(d, k, t) for k, t in pairs.items()}
+        name = symbol.name.lower()
+        if name in found:
+            raise d.refuse(f"the field {name} stands twice", at)
+        found[name] = options
         names.append(symbol)
     return found, names
 
 
 def _option(d: Declaration, key: str, tail: Cons) -> Any:
-    if key == "shape" and is_literal_list(tail.car):
-        return [d.slot(t, "a size") for t in literal(d, tail, ":shape")]
+    if key == "shape":
+        return shape_slots(d, tail)
     return d.slot(tail, f":{key} of a field")
+
+
+def _field(d: Declaration, output: str, name: str, options: dict[str, Any]) -> Field:
+    """A field with a type of its own; E-OUTPUT without a shape."""
+    if "shape" not in options:
+        raise problem(
+            "E-OUTPUT",
+            f"the field {name} of {output} has options and no :shape",
+            hint=f"({name} :shape (16 8) :dtype :f32), or {name} alone for the loader's",
+            field=name,
+        ).locate(d.span)
+    shape = shape_value(options["shape"])
+    dtype = dtype_of(name, options["dtype"].value if "dtype" in options else NIL, "f32")
+    random = options.get("random")
+    if random is None:
+        return Field(Type(dtype, shape), None)
+    drawn = initializer_of(random.value, name, random.span)
+    if drawn.kind != "number" and dtype not in FLOATS:
+        raise problem(
+            "E-OUTPUT", f"the field {name} of {output} is {dtype}, and only floats are drawn"
+        ).locate(random.span)
+    return Field(Type(dtype, shape), drawn)
 
 
 def _filled(value: Any) -> Any:

@@ -1,0 +1,62 @@
+"""Traced outputs to programs: planned apart from training, over the values that they read alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ..device import Device, Unit
+from ..ir import Graph
+from ..ir.types import Type
+from ..plan.make import layout_persistent
+from ..plan.plan import Persistent
+from ..records import NamedTuple
+from ..runtime.job import ProgramFacts
+from ..staging.traced import TracedOutput
+from .collector import collector_off
+from .outputs import Serving
+from .phases import Phases
+from .pipeline import metric_specs
+from .programs import Target, make_unit, scalars_of
+
+
+class CompiledOutput(NamedTuple):
+    """Programs of one output by what they are for, and the values that they read or keep."""
+
+    name: str
+    traces: Mapping[str, TracedOutput]
+    programs: Mapping[str, ProgramFacts]
+    units: tuple[Unit, ...]
+    persistent: Persistent
+
+
+@collector_off()
+def compile_output(
+    serving: Serving,
+    name: str,
+    traces: Mapping[str, TracedOutput],
+    device: Device,
+    kept: Mapping[str, Type] | None = None,
+) -> CompiledOutput:
+    """Plans for traces by what they are for. `kept`: values that live from launch to launch
+    besides parameters and states."""
+    loader, stage = serving.stage(name)
+    precision = serving.tracing.precision(loader, stage)
+    target = Target(device, serving.operations, precision, Phases())
+    persistent = layout_persistent({**_read(traces.values()), **(kept or {})})
+    units = {k: make_unit(k, t.graph, persistent, target) for k, t in traces.items()}
+    facts = {k: _facts(k, t, units[k].graph) for k, t in traces.items()}
+    return CompiledOutput(name, traces, facts, tuple(units.values()), persistent)
+
+
+def _read(traces: Iterable[TracedOutput]) -> dict[str, Type]:
+    found: dict[str, Type] = {}
+    for trace in traces:
+        found.update({f"parameter:{p}": v.type for p, v in trace.parameters.items()})
+        found.update({f"state:{p}": v.type for p, v in trace.states.items()})
+    return found
+
+
+def _facts(program: str, trace: TracedOutput, graph: Graph) -> ProgramFacts:
+    fields = {**trace.fields, **trace.own}
+    scalars = scalars_of(graph, trace.scalars)
+    return ProgramFacts(program, fields, scalars, metric_specs(trace.metrics), trace.rows or 1)

@@ -1,0 +1,231 @@
+"""A trained model in use: a file, a checkpoint's values, and the programs of its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .checkpoint import export
+from .checkpoint.folder import Saved
+from .checkpoint.tensors import dtype_of
+from .compile.output_programs import CompiledOutput, compile_output
+from .compile.outputs import Serving
+from .compile.replay import Replay
+from .diagnostics import nearest, problem
+from .ir.types import Type
+from .records import NamedTuple
+from .runtime.fault import Cause, Fault
+from .runtime.prediction import Chunk, Prediction, fitted, run_output
+from .staging.initialize import initial_value
+from .staging.traced import TracedOutput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from .device import Device, Session
+    from .ir import Operations
+
+MIXED = -1
+KEPT = "state:output/"
+"""What an output keeps from launch to launch is named so."""
+OPEN = 8
+"""Sessions that are kept; the oldest is closed for another."""
+
+
+class Opened(NamedTuple):
+    """Programs of one output on a device."""
+
+    compiled: CompiledOutput
+    session: Session
+
+
+class Key(NamedTuple):
+    """What a program was made for. `length`: of the sequences of an autoregressive output."""
+
+    output: str
+    rows: int
+    rest: int
+    length: int | None
+
+
+class Model:
+    """A file with the values of a checkpoint. `weights`: live or ema.
+
+    A program is compiled when it is first asked for, and kept; `close` lets the device go.
+    """
+
+    def __init__(
+        self,
+        loaded: Any,
+        operations: Operations,
+        device: Device,
+        saved: Saved,
+        weights: str = "live",
+        threads: int | None = None,
+    ) -> None:
+        self.experiment, self.operations = loaded.experiment, operations
+        self.loaders = loaded.loaders
+        self.device, self.saved = device, saved
+        self.serving = Serving(loaded.experiment, loaded.evaluator, operations, loaded.loaders)
+        self.values = export.values(saved, weights)
+        self._threads = threads or 0
+        self._opened: dict[Key, Opened] = {}
+
+    def predict(self, output: str, /, **arrays: Any) -> dict[str, np.ndarray]:
+        """Arrays by the output's fields to arrays by name (the output's own, if it returns one).
+
+        Any number of rows in front. Raises E-OUTPUT, E-USAGE-VALUE, and what tracing does.
+        """
+        return self.prediction(output, arrays).outputs
+
+    def prediction(self, output: str, arrays: Mapping[str, Any]) -> Prediction:
+        """As `predict`, with the metrics that the output names."""
+        name = output.lower()
+        length = self._length(name, arrays)
+        size = self.serving.rows(name)
+        traced = self.serving.trace(name, size, length=length)
+        self._named(traced, arrays)
+        own = {n: self._own(traced, n, arrays.get(n)) for n in traced.own}
+        rows = self._rows(traced, arrays)
+        if MIXED in traced.axes.values() or traced.rows is None:
+            size = rows
+        key = Key(name, min(size, rows), rows % size if rows > size else 0, length)
+        opened = self._opened.get(key) or self.open(key, self._traces(key))
+        fields = {
+            n: fitted(n, arrays[n], t, traced.rows and rows) for n, t in traced.fields.items()
+        }
+        chunks = _chunks(opened.compiled, fields, own, rows)
+        return run_output(opened.session, chunks, traced.axes, self._explain(opened))
+
+    def open(
+        self, key: Key, traces: Mapping[str, TracedOutput], kept: Mapping[str, Type] | None = None
+    ) -> Opened:
+        """Compile, and give the device the checkpoint's values; what is `kept` begins at 0."""
+        compiled = compile_output(self.serving, key.output, traces, self.device, kept)
+        self._same_values(compiled)
+        if len(self._opened) >= OPEN:
+            self._opened.pop(next(iter(self._opened))).session.close()
+        session = self.device.open(compiled.units, compiled.persistent, threads=self._threads)
+        opened = self._opened[key] = Opened(compiled, session)
+        for name in compiled.persistent.types:
+            if name in self.values:
+                session.write(name, self.values[name])
+        return opened
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let every session go."""
+        for opened in self._opened.values():
+            opened.session.close()
+        self._opened = {}
+
+    # -- inside
+
+    def _traces(self, key: Key) -> dict[str, TracedOutput]:
+        sizes = {"": key.rows, "/rest": key.rest}
+        return {
+            f"output/{key.output}{kind}": self.serving.trace(key.output, n, length=key.length)
+            for kind, n in sizes.items()
+            if n or not kind
+        }
+
+    def _length(self, name: str, arrays: Mapping[str, Any]) -> int | None:
+        """Of the sequences that an autoregressive output is given."""
+        import numpy as np
+
+        output = self.serving.output(name)
+        if not output.autoregressive:
+            return None
+        (field,) = list(output.fields) or [""]
+        shape = np.shape(arrays.get(field, ()))
+        return int(shape[1]) if len(shape) == 2 and output.fields[field] is None else None
+
+    def _named(self, traced: TracedOutput, arrays: Mapping[str, Any]) -> None:
+        """E-OUTPUT where an array is missing, or is of no field."""
+        drawn = {n for n in traced.own if self._random(traced.name, n) is not None}
+        known = {**traced.fields, **traced.own}
+        missing = [n for n in known if n not in arrays and n not in drawn]
+        other = [n for n in arrays if n not in known]
+        if not missing and not other:
+            return
+        wants = " ".join(f"{n} {t}" for n, t in known.items()) or "nothing"
+        near = nearest(other[0], known) if other else None
+        what = f"wants {missing[0]}" if missing else f"reads no {other[0]}"
+        raise problem(
+            "E-OUTPUT",
+            f"output {traced.name} {what}",
+            hint=f"did you mean {near}?" if near else f"it reads {wants}",
+            fields=list(known),
+            nearest=near,
+        )
+
+    def _random(self, name: str, field: str) -> Any:
+        declared = self.serving.output(name).fields[field]
+        return declared.random if declared is not None else None
+
+    def _own(self, traced: TracedOutput, name: str, given: Any) -> np.ndarray:
+        """A field with a type of its own: what was given, or drawn by the seed and its name."""
+        type = traced.own[name]
+        if given is not None:
+            return fitted(name, given, type, None)
+        site, seed = f"output/{traced.name}/{name}", self.experiment.run.seed
+        return initial_value(self._random(traced.name, name), type, site, seed)
+
+    def _rows(self, traced: TracedOutput, arrays: Mapping[str, Any]) -> int:
+        """How many rows are given; E-OUTPUT where fields disagree or there are none."""
+        import numpy as np
+
+        if traced.rows is None:
+            return 1
+        counts = {n: np.shape(arrays[n])[0] for n in traced.fields if np.ndim(arrays[n])}
+        if len(set(counts.values())) != 1 or 0 in counts.values():
+            told = ", ".join(f"{n} {c}" for n, c in counts.items()) or "none"
+            raise problem("E-OUTPUT", f"rows of output {traced.name}: {told}", rows=counts)
+        return int(next(iter(counts.values())))
+
+    def _same_values(self, compiled: CompiledOutput) -> None:
+        """E-RESUME-PARAM where the checkpoint lacks a value, or has it in another shape."""
+        for name, wanted in compiled.persistent.types.items():
+            if name.partition(":")[0] not in ("parameter", "state") or name.startswith(KEPT):
+                continue
+            array = self.values.get(name)
+            found = None if array is None else Type(dtype_of(array), tuple(array.shape))
+            if found == wanted:
+                continue
+            what = "has none" if found is None else f"has {found}"
+            raise problem(
+                "E-RESUME-PARAM",
+                f"the file's {name} is {wanted}, {self.saved.name} {what}",
+                hint="The file as it was trained, or the knobs that it was trained with.",
+                parameter=name,
+            )
+
+    def _explain(self, opened: Opened) -> Any:
+        def explain(fault: Fault) -> Cause | None:
+            return Replay(opened.compiled.units, opened.session, self.operations)(fault)
+
+        return explain
+
+
+def _chunks(
+    compiled: CompiledOutput,
+    fields: Mapping[str, np.ndarray],
+    own: Mapping[str, np.ndarray],
+    rows: int,
+) -> Iterator[Chunk]:
+    """Whole chunks first; the rest has a program of its own."""
+    whole = compiled.programs[f"output/{compiled.name}"]
+    rest = compiled.programs.get(f"output/{compiled.name}/rest")
+    traced = compiled.traces[whole.program]
+    if traced.rows is None:
+        yield Chunk(whole, 0, {**fields, **own})
+        return
+    for start in range(0, rows, whole.rows):
+        facts = whole if rest is None or rows - start >= whole.rows else rest
+        taken = {n: a[start : start + facts.rows] for n, a in fields.items()}
+        yield Chunk(facts, start, {**taken, **own})
