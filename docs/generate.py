@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from importlib.resources import files
 from inspect import getdoc
 from pathlib import Path
 from pkgutil import iter_modules
@@ -27,7 +26,7 @@ from sexpgpu_core.diagnostics.render_text import render
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.manual import CHAPTERS, entries, find
-from sexpgpu_core.manual.module_words import definitions, provided
+from sexpgpu_core.manual.module_words import definitions, provided, whole
 from sexpgpu_core.registry import BUILTIN, HOOKS, merge
 from sexpgpu_core.spans import Source
 from sexpgpu_core.staging import builtins as tensor_builtins
@@ -181,14 +180,16 @@ def _row(name: str, lambda_list: str, doc: str) -> str:
     return f"| `{call}` | {words} |"
 
 
-def module_words(package: str, path: str, prefix: str) -> Callable[[], str]:
-    """What a Lisp module provides, under its comments of three semicolons."""
+def module_words(module: str) -> Callable[[], str]:
+    """What a Lisp module provides, under the comments of three semicolons in its parts."""
 
     def write() -> str:
-        text = (files(package) / path).read_text(encoding="utf-8")
-        names = provided(text)
+        found, _ = plugins.distributions(config.settings().cache)
+        texts = [text for _, text in whole(merge([d for d in found if d.name in BUILTIN]), module)]
+        names = provided(texts[0])
+        prefix = module.rpartition("/")[2]
         lines: list[str] = []
-        for part in re.split(r"^;;; ", text, flags=re.M)[1:]:
+        for part in [p for text in texts for p in re.split(r"^;;; ", text, flags=re.M)[1:]]:
             title, _, body = part.partition("\n")
             rows = [
                 _row(f"{prefix}:{d.name}", d.lambda_list, d.doc)
@@ -282,8 +283,8 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "plugins.md": {"hooks": hooks},
     "cli.md": {"verbs": verbs},
     "tensors.md": {"words": tensors},
-    "nn.md": {"words": module_words("sexpgpu_nn", "lisp/nn.lisp", "nn")},
-    "optim.md": {"words": module_words("sexpgpu_optim", "lisp/optim.lisp", "optim")},
+    "nn.md": {"words": module_words("sexpgpu/nn")},
+    "optim.md": {"words": module_words("sexpgpu/optim")},
     "special-forms.md": {"words": listed_words("special-forms")},
     "prelude.md": {"words": listed_words("prelude")},
     "builtins.md": {"words": listed_words("builtins")},

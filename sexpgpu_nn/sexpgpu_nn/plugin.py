@@ -20,8 +20,14 @@ EXPORTS = (
 )  # fmt: skip
 
 
+PARTS = ("linear", "norms", "attention", "blocks", "convolution", "losses", "metrics")
+"""A file a family, loaded by the module that provides them all."""
+
+
 @hookimpl
 def sexpgpu_modules() -> Iterator[e.ModuleEntry]:
     yield e.ModuleEntry(
         name="sexpgpu/nn", package="sexpgpu_nn", path="lisp/nn.lisp", exports=EXPORTS
     )
+    for part in PARTS:
+        yield e.ModuleEntry(f"sexpgpu/nn/{part}", "sexpgpu_nn", f"lisp/{part}.lisp")

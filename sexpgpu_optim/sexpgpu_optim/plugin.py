@@ -10,10 +10,15 @@ from sexpgpu_core.hookspecs import hookimpl
 SEXPGPU_API = 1
 
 EXPORTS = (
-    "sgd", "adam", "adamw", "nadam", "adamax", "adagrad", "rmsprop", "lion", "constant",
-    "warmup-cosine", "warmup-linear", "warmup-stable-decay", "inverse-sqrt", "exponential",
-    "step-decay", "polynomial", "one-cycle", "cosine-restarts", "ramp", "centralize",
+    "sgd", "lion", "lars", "adam", "adamw", "nadam", "radam", "adamax", "adagrad", "rmsprop",
+    "lamb", "schedule-free-adamw", "adafactor", "muon", "shampoo", "soap", "lookahead", "noisy",
+    "centralize", "clip-adaptive", "layer-decay", "constant", "warmup-cosine", "warmup-linear",
+    "warmup-stable-decay", "inverse-sqrt", "exponential", "step-decay", "piecewise", "polynomial",
+    "one-cycle", "cosine-restarts", "ramp", "join",
 )  # fmt: skip
+
+PARTS = ("momentum", "adaptive", "matrix", "wrappers", "schedules")
+"""A file a family, loaded by the module that provides them all."""
 
 
 @hookimpl
@@ -21,3 +26,5 @@ def sexpgpu_modules() -> Iterator[e.ModuleEntry]:
     yield e.ModuleEntry(
         name="sexpgpu/optim", package="sexpgpu_optim", path="lisp/optim.lisp", exports=EXPORTS
     )
+    for part in PARTS:
+        yield e.ModuleEntry(f"sexpgpu/optim/{part}", "sexpgpu_optim", f"lisp/{part}.lisp")

@@ -84,6 +84,7 @@ ELSEWHERE = frozenset(
         "normal",
         "operation",
         "orthogonal",
+        "optimizer-apply",
         "param-path",
         "path",
         "truncated-normal",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,17 @@ from code_cases import found, whole
 
 from sexpgpu_core import api
 from sexpgpu_core.diagnostics.example import Example
-from sexpgpu_core.manual.module_words import definitions, module_examples, provided
+from sexpgpu_core.manual.module_words import (
+    definitions,
+    module_examples,
+    module_word,
+    module_words,
+    provided,
+)
+from sexpgpu_core.manual.module_words import whole as whole_of
+from sexpgpu_core.reader import read_all
+from sexpgpu_core.spans import Source
+from sexpgpu_core.staging.lisp_text import DataNames
 
 REGISTRY = api.plugins()
 EXAMPLES = [
@@ -39,6 +50,22 @@ def framed(prefix: str, text: str) -> str:
 
 @pytest.mark.parametrize("prefix", ["nn", "optim"])
 def test_all_that_a_module_provides_has_an_example(prefix: str) -> None:
-    _, text = REGISTRY.text("modules", f"sexpgpu/{prefix}")
-    defined = {d.name for d in definitions(text)} & provided(text)
-    assert {name for of, name, _ in EXAMPLES if of == prefix} == defined
+    texts = [text for _, text in whole_of(REGISTRY, f"sexpgpu/{prefix}")]
+    defined = {d.name for text in texts for d in definitions(text)} & provided(texts[0])
+    assert {name for of, name, _ in EXAMPLES if of == prefix} == defined == provided(texts[0])
+
+
+@pytest.mark.parametrize("prefix", ["nn", "optim"])
+def test_each_line_with_a_parenthesis_first_begins_a_form(prefix: str) -> None:
+    for path, text in whole_of(REGISTRY, f"sexpgpu/{prefix}"):
+        forms, found = read_all(Source(path, text), DataNames())
+        assert not found
+        assert len(re.findall(r"^\(", text, re.M)) == len(list(forms)), path
+
+
+def test_the_words_of_parts_are_those_of_the_module_alone() -> None:
+    words = set(module_words(REGISTRY))
+    assert {"nn:layer-norm", "optim:adamw"} <= words
+    assert not [w for w in words if w.startswith(("norms:", "adaptive:"))]
+    assert module_word("nn:layer-norm", REGISTRY) is not None
+    assert module_word("norms:layer-norm", REGISTRY) is None

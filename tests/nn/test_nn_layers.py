@@ -17,10 +17,15 @@ from sexpgpu_core.staging.declare import declare
 from sexpgpu_core.staging.initialize import initial_value
 from sexpgpu_core.staging.trace import trace_stage
 from sexpgpu_core.staging.traced import Traced
+from sexpgpu_nn.plugin import sexpgpu_modules
 
 np = pytest.importorskip("numpy")
-TEXT = (Path(__file__).parents[2] / "sexpgpu_nn/sexpgpu_nn/lisp/nn.lisp").read_text("utf-8")
-MODULES = {"sexpgpu/nn": ModuleText("nn.lisp", TEXT)}
+FOLDER = Path(__file__).parents[2] / "sexpgpu_nn" / "sexpgpu_nn"
+TEXT = (FOLDER / "lisp/nn.lisp").read_text("utf-8")
+MODULES = {
+    row.name: ModuleText(f"{row.name}.lisp", (FOLDER / row.path).read_text("utf-8"))
+    for row in sexpgpu_modules()
+}
 FILE = """(require "sexpgpu/nn")
 (defloader data (source (none :examples 100)) (stage :train) (batch 2))
 (defmodel net (x ids) (declare (ignorable x ids)) {form})

@@ -25,7 +25,8 @@ sys.path[:0] = [
     str(ROOT / "bench"),
     str(ROOT / "tests" / "builtins"),
     str(ROOT / "tests" / "core" / "ir"),
-]  # the twin; calls of builtins; the table of shapes
+    str(ROOT / "tests" / "optim"),
+]  # the twin; calls of builtins; the table of shapes; optimizers' problems
 
 _WORST: dict[str, float] = {}
 

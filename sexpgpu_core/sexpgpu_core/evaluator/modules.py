@@ -79,6 +79,11 @@ class Module:
             found.plist = NIL
         return found
 
+    def offered(self, name: str) -> Symbol:
+        """What a name that the module provides means: what it imported, or its own."""
+        found = self.symbols.get(name)
+        return found if found is not None and name not in self.defined else self.own(name)
+
     def qualified(self, prefix: str, name: str, private: bool) -> Symbol:
         """`prefix:name`: an exported name of a required module."""
         self.used.add(prefix)

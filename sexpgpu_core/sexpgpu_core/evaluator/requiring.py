@@ -99,6 +99,8 @@ class Library:
                 name=name.lower(),
             )
         into.symbols[name] = symbol
+        if name in into.exports:
+            into.exports[name] = symbol
 
     def _module(self, name: str, into: Module) -> Module:
         relative = name.startswith((".", "/"))
@@ -159,11 +161,11 @@ class Library:
 
 
 def provide(form: Cons, module: Module) -> None:
-    """Do what a provide form says: its names are exported."""
+    """Do what a provide form says: its names, own or imported, are exported."""
     for name in items_of(form.cdr, form):
         if not isinstance(name, Symbol) or name is NIL:
             raise shape("provide", "(provide name ...)", f"{brief(name)} is no name")
-        module.exports[name.name] = module.own(name.name)
+        module.exports[name.name] = module.offered(name.name)
 
 
 def head_name(form: Value) -> str:

@@ -25,7 +25,6 @@ WAITING = re.compile(
 )
 """Heads that define a function and do nothing else."""
 _NEXT = re.compile(r"^\(", re.MULTILINE)
-_INK = re.compile(r"\S")
 
 
 class Waiting:
@@ -46,7 +45,7 @@ class Waiting:
                 continue
             end = _NEXT.search(text, found.end())
             stop = end.start() if end is not None else len(text)
-            rest += text[at : found.start()] + _INK.sub(" ", text[found.start() : stop])
+            rest += text[at : found.start()] + " " * (stop - found.start())
             symbol = self.module.intern(found[1].upper())
             define = partial(self._define, found.start())
             self.evaluator.cell(symbol).wait(partial(run_deep, self.evaluator, define))

@@ -62,7 +62,7 @@ def module_word(name: str, registry: Registry) -> Word | None:
     """The word of `prefix:name`; None if no module provides it."""
     prefix, colon, own = name.partition(":")
     for module in registry.names("modules") if colon else ():
-        if module.rpartition("/")[2] != prefix:
+        if module.rpartition("/")[2] != prefix or is_part(module, registry):
             continue
         for d in _shown(registry, module):
             if d.name == own:
@@ -74,21 +74,35 @@ def module_word(name: str, registry: Registry) -> Word | None:
     return None
 
 
+def is_part(module: str, registry: Registry) -> bool:
+    """Whether a module is a part of another, which provides its words: `sexpgpu/nn/norms`."""
+    return registry.get("modules", module.rpartition("/")[0]) is not None
+
+
+def whole(registry: Registry, module: str) -> list[tuple[str, str]]:
+    """Path and text of a module and of its parts."""
+    parts = [name for name in registry.names("modules") if name.startswith(f"{module}/")]
+    return [registry.text("modules", name) for name in (module, *parts)]
+
+
 def module_examples(registry: Registry, module: str) -> dict[str, Entry]:
-    """Examples of what a module provides: `NAME-examples.lisp` beside `NAME.lisp`, if it is."""
-    file = Path(registry.text("modules", module)[0])
-    beside = file.with_name(f"{file.stem}-examples.lisp")
-    return read_entries(beside, "require", False) if beside.exists() else {}
+    """Examples of what a module provides: `NAME-examples.lisp` beside each `NAME.lisp`."""
+    found: dict[str, Entry] = {}
+    for path, _ in whole(registry, module):
+        beside = Path(path).with_name(f"{Path(path).stem}-examples.lisp")
+        if beside.exists():
+            found |= read_entries(beside, "require", False)
+    return found
 
 
 def module_words(registry: Registry) -> Iterator[str]:
     """`prefix:name` of all that the modules of distributions provide and define."""
-    for module in registry.names("modules"):
+    for module in [m for m in registry.names("modules") if not is_part(m, registry)]:
         for d in _shown(registry, module):
             yield f"{module.rpartition('/')[2]}:{d.name}"
 
 
 def _shown(registry: Registry, module: str) -> Iterator[Definition]:
-    _, text = registry.text("modules", module)
-    names = provided(text)
-    return (d for d in definitions(text) if d.name in names)
+    texts = [text for _, text in whole(registry, module)]
+    names = provided(texts[0])
+    return (d for text in texts for d in definitions(text) if d.name in names)

@@ -37,6 +37,32 @@ def test_files_are_required_relative_to_the_requiring_file() -> None:
     assert [source.name for source in evaluator.library.sources] == ["a/b.lisp", "a/c.lisp"]
 
 
+@pytest.mark.parametrize("tried", [False, True])
+@pytest.mark.parametrize("provided_first", [False, True])
+def test_a_module_provides_what_it_imports(provided_first: bool, tried: bool) -> None:
+    heads = ['(require "lib/part" :import (twice relu))\n', "(provide twice relu thrice)\n"]
+    whole = "".join(reversed(heads) if provided_first else heads)
+    texts = {
+        "lib": ModuleText("lib.lisp", whole + "(defun thrice (x) (+ x (twice x)))", tried),
+        "lib/part": ModuleText(
+            "part.lisp",
+            "(provide twice relu)\n(defun twice (x) (* 2 x))\n(defun relu (x) (max x 0))",
+            tried,
+        ),
+    }
+    evaluator = Evaluator(modules=texts)
+    text = '(require "lib" :import (twice))\n(print (list (lib:twice 1) (twice 2) (lib:thrice 1)'
+    evaluator.load(Source("f.lisp", text + " (lib:relu -1)))"))
+    assert "".join(evaluator.output).strip() == "(2 4 3 0)"
+
+
+def test_what_nothing_imports_or_defines_is_not_provided() -> None:
+    texts = {"lib": ModuleText("lib.lisp", "(provide twice)\n")}
+    with pytest.raises(Problems) as raised:
+        Evaluator(modules=texts).load(Source("f.lisp", '(require "lib")'))
+    assert [d.code for d in raised.value.diagnostics] == ["E-PROVIDE"]
+
+
 def test_each_top_level_form_is_announced_in_order() -> None:
     seen: list[tuple[str, int]] = []
     evaluator = Evaluator(

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import sexpgpu_nn.plugin
+import sexpgpu_optim.plugin
 from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
 from sexpgpu_core.evaluator.definitions import BUILTINS
@@ -25,11 +27,11 @@ from sexpgpu_core.staging.traced import Optimization, Traced
 KINDS = {kind.kind: kind for kind in SOURCES}
 ROOT = Path(__file__).parents[3]
 MODULES = {
-    name: ModuleText(f"{name}.lisp", (ROOT / path).read_text(encoding="utf-8"))
-    for name, path in {
-        "sexpgpu/nn": "sexpgpu_nn/sexpgpu_nn/lisp/nn.lisp",
-        "sexpgpu/optim": "sexpgpu_optim/sexpgpu_optim/lisp/optim.lisp",
-    }.items()
+    row.name: ModuleText(
+        f"{row.name}.lisp", (ROOT / row.package / row.package / row.path).read_text("utf-8")
+    )
+    for plugin in (sexpgpu_nn.plugin, sexpgpu_optim.plugin)
+    for row in plugin.sexpgpu_modules()
 }
 HEAD = '(require "sexpgpu/nn")\n(require "sexpgpu/optim")\n'
 LOADER = """(defloader data

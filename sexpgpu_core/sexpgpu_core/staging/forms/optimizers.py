@@ -17,6 +17,7 @@ from ...evaluator.values import (
     String,
     Symbol,
     Value,
+    first_value,
     keyword,
     list_items,
     make_list,
@@ -120,14 +121,11 @@ def _split_body(d: Declaration, rest: Value) -> tuple[list[Value], Cons]:
 
 
 def _hyper(d: Declaration, tail: Cons) -> list[Value]:
-    """:name name for each keyword."""
+    """:name name for each parameter."""
     found: list[Value] = []
-    keys = False
     for at in literal(d, tail, "the lambda list"):
         word = at.car
-        if word.__class__ is Symbol and word.name.startswith("&"):
-            keys = word.name == "&KEY"
-        elif keys:
+        if word.__class__ is not Symbol or not word.name.startswith("&"):
             symbol = word.car if word.__class__ is Cons else word
             if symbol.__class__ is Cons and symbol.cdr.__class__ is Cons:
                 symbol = symbol.cdr.car
@@ -139,11 +137,15 @@ def _hyper(d: Declaration, tail: Cons) -> list[Value]:
 
 @builtin("%make-optimizer", "(name hyper body)", staged=True)
 def make_optimizer(name: String, hyper: Value, body: Function) -> Optimizer:
-    """An optimizer value; a hyperparameter is a number, a step scalar or a plain word."""
+    """An optimizer value; a hyperparameter is a number, a step scalar or a plain word. Those of
+    an optimizer that is given are its own too."""
     items = list_items(hyper)
-    pairs = []
+    pairs: list[tuple[str, Any]] = []
     for key, value in zip(items[::2], items[1::2]):
         word = key.name.lower()
+        if isinstance(value, Optimizer):
+            pairs += [pair for pair in value.hyper if pair[0] not in dict(pairs)]
+            continue
         if is_tensor(value) or isinstance(value, (String, Function)):
             raise problem(
                 "E-SCHEDULE",
@@ -339,6 +341,22 @@ def _option(key: str, value: Value) -> Any:
     raise problem(
         "E-SCHEDULE", f":{key} of groups is {describe(value)}", hint="a number or a step scalar"
     )
+
+
+@tensor_builtin("optimizer-apply", "(optimizer param grad)")
+def optimizer_apply(optimizer: Value, param: Value, grad: Value) -> Value:
+    """The parameter as another optimizer would update it, whose states join those of the body.
+
+    (optimizer-apply inner param grad)"""
+    if tracer("optimizer-apply").optimizer is None:
+        raise problem("E-STAGE-OUTSIDE", "optimizer-apply stands outside optimizer-update")
+    if not isinstance(optimizer, Optimizer):
+        raise problem(
+            "E-CONTRACT",
+            f"optimizer-apply: {describe(optimizer)} is no optimizer",
+            hint="(optim:adamw :lr 1e-3)",
+        )
+    return first_value(optimizer.body.call(param, grad))
 
 
 @tensor_builtin("param-path", "(param)")
