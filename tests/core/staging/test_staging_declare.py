@@ -25,9 +25,11 @@ def knobs(**more: object) -> dict[str, str]:
 def test_a_knob_is_default_then_variant_then_point_then_set() -> None:
     assert knobs() == {"width": "10", "lr": "0.001", "mode": ":fast"}
     assert knobs(variant="tiny") == {"width": "4", "lr": "0.01", "mode": ":fast"}
-    assert knobs(variant="small", point={"width": "5"})["width"] == "5"
+    assert knobs(variant="small", point=("s/1", {"width": "5"}))["width"] == "5"
     assert (
-        knobs(variant="small", point={"width": "5"}, sets={"width": "6", "lr": "1e-1"})["width"]
+        knobs(variant="small", point=("s/1", {"width": "5"}), sets={"width": "6", "lr": "1e-1"})[
+            "width"
+        ]
         == "6"
     )
 
