@@ -27,6 +27,7 @@ from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.manual import CHAPTERS, entries, find
 from sexpgpu_core.manual.module_words import definitions, provided, whole
+from sexpgpu_core.plugin import sexpgpu_diagnostics
 from sexpgpu_core.registry import BUILTIN, HOOKS, merge
 from sexpgpu_core.spans import Source
 from sexpgpu_core.staging import builtins as tensor_builtins
@@ -269,6 +270,26 @@ def sources() -> str:
     return "\n".join(lines)
 
 
+ON = {
+    "parameter": "parameter",
+    "gradient": "parameter",
+    "update": "parameter",
+    "optimizer": "optimizer state",
+    "scope": "model call",
+    "logits": "cross-entropy",
+    "attention": "attention",
+    "run": "the process",
+}
+
+
+def probes() -> str:
+    """The diagnostic numbers that every run has."""
+    lines = ["| number | of each | what it is | unit |", "| --- | --- | --- | --- |"]
+    for entry in sexpgpu_diagnostics():
+        lines.append(f"| `{entry.name}` | {ON[entry.on]} | {entry.doc} | {entry.unit} |")
+    return "\n".join(lines)
+
+
 def context() -> str:
     """The keys of `ctx` and where each is known."""
     lines = ["| key | kind | known in |", "| --- | --- | --- |"]
@@ -294,6 +315,7 @@ PARTS: dict[str, dict[str, Callable[[], str]]] = {
     "require.md": {},
     "data.md": {"sources": sources},
     "objective.md": {"context": context},
+    "diagnostics.md": {"probes": probes},
 }
 """Page -> part -> what writes it, between `<!-- PART -->` and `<!-- end -->`. What is said of
 wrong examples is written into these pages too."""

@@ -7,6 +7,7 @@ raises `Problem` or `Problems` for a user's mistakes, but for `check`, which rep
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from .diagnostics.allow import allowed
 from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
-from .registered import PluginOperations, SourceKinds, module, source_rows
+from .registered import PluginOperations, SourceKinds, module, probe_rows, source_rows
 from .registry import BUILTIN, Registry
 from .spans import Source
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from .experiment.declarations import Experiment
     from .runtime.run import Summary
     from .runtime.runs import Run
-    from .runtime.verification import Verified
     from .sweeps import Chosen, Points
 
 Sets = Iterable[tuple[str, str]]
@@ -66,12 +66,14 @@ def load(
     registry: Registry | None = None,
     limits: Mapping[str, int] | None = None,
     kept: Mapping[str, str] = {},
+    diagnostics: Iterable[str] = (),
 ) -> Loaded:
     """Read and evaluate a run file; nothing is traced yet.
 
     `point`: SWEEP/POINT, or one that was found. It brings its sweep's variant and its seed.
     `limits`: what [limits] of sexpgpu.toml may hold, and does if they are not given. `kept`: texts
-    of modules by name, instead of what is installed or beside the file.
+    of modules by name, instead of what is installed or beside the file. `diagnostics`: globs of
+    numbers that are sampled beside those that the file selects.
     """
     from .evaluator.machine import Limits
     from .staging.declare import declare
@@ -99,6 +101,9 @@ def load(
         base=str(base),
         limits=Limits(**(settings().limits if limits is None else limits)),
     )
+    chosen = experiment.run.diagnostics
+    chosen = chosen._replace(select=(*chosen.select, *diagnostics))
+    experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))
     loaders = {
         name: Loader(declared, base, experiment.run.seed, source_rows(rows))
         for name, declared in experiment.loaders.items()
@@ -172,6 +177,7 @@ def compile(loaded: Loaded, device: Device, watch: Any = None) -> Compiled:
         device=device,
         loaders=loaded.loaders,
         watch=watch,
+        rows=partial(probe_rows, loaded.registry),
     )
 
 
@@ -240,6 +246,7 @@ def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
         operations=operations(rows),
         device=device,
         loaders=loaded.loaders,
+        rows=partial(probe_rows, rows),
         remember=not foreign,
     )
 
@@ -330,6 +337,7 @@ def run(
     if_exists: str = "run",
     deadline: float | None = None,
     dry: bool = False,
+    diagnostics: Iterable[str] = (),
     runs_root: str | Path = "runs",
     progress: Any = None,
 ) -> Summary:
@@ -339,7 +347,15 @@ def run(
     """
     from .training import Asked, train
 
-    loaded = load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
+    loaded = load(
+        file,
+        variant=variant,
+        sets=sets,
+        steps=steps,
+        seed=seed,
+        point=point,
+        diagnostics=diagnostics,
+    )
     chosen = device or loaded.experiment.run.device or "cpu"
     return train(
         loaded,
@@ -367,15 +383,6 @@ def as_it_was(run: Run, file: str | Path | None, seed: int | None) -> Loaded:
         seed=manifest["seed"] if seed is None else seed,
         kept={m["module"]: read_text(run.path / m["path"]) for m in modules},
     )
-
-
-def verify(run: Run, *, steps: int | None = None, threads: int | None = None) -> Verified:
-    """Prove that resumes of a run are exact, by its own file; see runtime.verification."""
-    from .training import verify as proved
-
-    loaded = as_it_was(run, None, None)
-    named = device(run.manifest["device"]["name"], loaded.registry)
-    return proved(run, loaded, named, compile, threads=threads, steps=steps)
 
 
 def _where_it_was(manifest: Mapping[str, Any]) -> str:

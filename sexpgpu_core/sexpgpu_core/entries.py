@@ -117,14 +117,18 @@ class StoreEntry(NamedTuple):
 
 
 class DiagnosticEntry(NamedTuple):
-    """A number of a run, selected by glob. `on`: parameter gradient scope group run."""
+    """A number of a run, selected by glob. `on` says of what, and what `load` is given after the
+    builder: parameter, gradient, scope (a model's output), optimizer (a state), logits, attention
+    (a value each; numbers of parameters and gradients are also made of groups and of all), update
+    (all updates, all parameters); run: a function of runtime.job.HostFacts alone. The value is
+    reduced by `reduce`, one of (diagnostic ...)'s."""
 
     name: str  # "toy/rank"
     on: str
     reduce: str
     unit: str
     doc: str
-    load: Ref  # Callable[[ir.Builder, ir.Value], ir.Value]
+    load: Ref  # Callable[[ir.Builder, ir.Value], ir.Value]; or as above
 
 
 class CodeEntry(NamedTuple):

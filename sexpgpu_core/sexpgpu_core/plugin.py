@@ -11,6 +11,38 @@ from .hookspecs import hookimpl
 SEXPGPU_API = 1
 
 
+PROBES = "sexpgpu_core.step.probes:"
+MEASURES = "sexpgpu_core.runtime.observation:"
+DIAGNOSTICS = (
+    ("grad/norm", "gradient", "norm", "", "Norm of a gradient before clipping.", PROBES, "itself"),
+    ("grad/zero", "gradient", "mean", "", "Share of a gradient that is 0.", PROBES, "zeros"),
+    ("param/norm", "parameter", "norm", "", "Norm of a parameter.", PROBES, "itself"),
+    ("update/ratio", "update", "last", "", "Norm of an update over its parameter's.",
+     PROBES, "ratio"),
+    ("optimizer/norm", "optimizer", "norm", "", "Norm of an optimizer's state.",
+     PROBES, "itself"),
+    ("act/mean", "scope", "mean", "", "Mean of what a model gives.", PROBES, "itself"),
+    ("act/std", "scope", "mean", "", "Its standard deviation.", PROBES, "deviation"),
+    ("act/max", "scope", "max", "", "Its greatest magnitude.", PROBES, "magnitude"),
+    ("act/zero", "scope", "mean", "", "The share of it that is 0.", PROBES, "zeros"),
+    ("logits/max", "logits", "max", "", "Greatest magnitude that a cross-entropy is given.",
+     PROBES, "magnitude"),
+    ("attention/entropy", "attention", "mean", "nat", "Mean entropy of a query's shares.",
+     PROBES, "entropy"),
+    ("data/wait", "run", "last", "s", "Seconds that the step waited for its batch.",
+     MEASURES, "data_wait"),
+    ("memory/peak", "run", "last", "B", "The most memory that the process has held.",
+     MEASURES, "peak_memory"),
+)  # fmt: skip
+"""Name, on, reduce, unit, doc, and where its function is."""
+
+
+@hookimpl
+def sexpgpu_diagnostics() -> Iterator[e.DiagnosticEntry]:
+    for name, on, reduce, unit, doc, module, function in DIAGNOSTICS:
+        yield e.DiagnosticEntry(name, on, reduce, unit, doc, module + function)
+
+
 @hookimpl
 def sexpgpu_sources() -> Iterator[e.SourceEntry]:
     for kind in SOURCES:

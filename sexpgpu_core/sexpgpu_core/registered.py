@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .registry import BUILTIN, Registry
+
+if TYPE_CHECKING:
+    from .compile.probes import Row
 
 
 def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
@@ -21,6 +24,13 @@ def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
 def source_rows(registry: Registry) -> list[Any]:
     """Rows of every source kind."""
     return [registry.get("sources", name) for name in registry.names("sources")]
+
+
+def probe_rows(registry: Registry) -> list[Row]:
+    """The kinds of diagnostic numbers that are installed."""
+    from .compile.probes import rows_of
+
+    return rows_of(registry)
 
 
 class SourceKinds(Mapping[str, Any]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .runtime.fault import Cause, Fault
     from .runtime.folder import RunFolder
     from .runtime.machine import Machine
+    from .runtime.sampling import Plan, Resampled
     from .runtime.verification import Verified
 
 Compiler = Callable[[Any, "Device"], "Compiled"]
@@ -69,13 +70,29 @@ def train(
             return _reused(earlier, progress)
         if not asked.dry:
             return _run(
-                loaded, device, compiled, operations, asked, root, here, signals, progress, start
-            )
+                loaded, device, compiled, operations, asked, root, here, signals, progress, start,
+                observers(loaded, device, compiled, operations),
+            )  # fmt: skip
         with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
             root = Path(scratch)
             return _run(
                 loaded, device, compiled, operations, asked, root, here, signals, progress, start
             )
+
+
+def observers(
+    loaded: Any, device: Device, compiled: Compiled, operations: Callable[[Any], Operations]
+) -> Plan:
+    """Plans the observers of another selection of diagnostic numbers, beside what is compiled."""
+
+    def plan(globs: Sequence[str]) -> Mapping[str, Resampled]:
+        from .compile.pipeline import compile_observers
+        from .compile.probes import rows_of
+
+        rows, known = (lambda: rows_of(loaded.registry)), operations(loaded.registry)
+        return compile_observers(compiled, globs, loaded.evaluator, known, device, rows)
+
+    return plan
 
 
 def _machine(device: Device, threads: int | None) -> Machine:
@@ -119,6 +136,7 @@ def _run(
     signals: Signals,
     progress: Any,
     start: float,
+    plan: Plan | None = None,
 ) -> Summary:
     folder, checkpoint = attempt(
         compiled.job,
@@ -153,6 +171,7 @@ def _run(
             explain=_explain(compiled, session, lambda: operations(loaded.registry)),
             until=1 if asked.dry else None,
             keep=not asked.dry,
+            plan=plan,
         )
     finally:
         session.close()

@@ -73,6 +73,7 @@ class ReferenceSession:
         self.values = {
             name: np.zeros(t.shape, numpy_dtype(t.dtype)) for name, t in persistent.types.items()
         }
+        self._operations = operations
         self._programs = {
             u.name: ReferenceProgram(u.name, u.graph, operations, self.values) for u in units
         }
@@ -93,6 +94,11 @@ class ReferenceSession:
     def snapshot(self, names: Sequence[str]) -> CpuSnapshot:
         # Values are replaced and never changed in place, so no copy is needed.
         return CpuSnapshot({n: self.values[n] for n in names})
+
+    def add(self, unit: Unit) -> bool:
+        program = ReferenceProgram(unit.name, unit.graph, self._operations, self.values)
+        self._programs[unit.name] = program
+        return True
 
     def close(self) -> None:
         pass

@@ -36,7 +36,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sweeps", "lisp_files", "registered"),
     ("training", "serving"),
     ("api",),
-    ("inspection", "trained"),
+    ("inspection", "trained", "rerun"),
+    ("warm",),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`
 reads the hook specs, and a package may import within itself."""

@@ -21,6 +21,8 @@ SHOWN_BY = {
     "E-USAGE-BROKEN": E2E + "runs.py::test_a_document_that_cannot_be_read_is_told_by_its_code",
     "E-RUN-LOST": E2E + "runs.py::test_a_run_whose_process_is_gone_is_lost_to_readers",
     "W-RUN-LINE": E2E + "runs.py::test_lines_that_do_not_parse_are_told_and_passed",
+    "W-RUN-DIAGNOSTIC": CORE + "runtime/test_run_sampling.py"
+    "::test_numbers_that_do_not_fit_are_refused_and_the_run_goes_on",
     "E-DEVICE-OPERATION": "tests/cpu/test_cpu_session.py"
     "::test_an_operation_that_nothing_does_is_named",
     "E-LOWER-WHILE": "tests/cpu/test_cpu_loops.py::test_a_device_without_while_loops_says_so",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from run_file import HERE, arrays, events, train
 
-from sexpgpu_core import api
+from sexpgpu_core import api, rerun
 from sexpgpu_core.runtime import runs
 from sexpgpu_core.spans import Source
 
@@ -94,6 +94,6 @@ def test_what_a_curriculum_may_not_do_is_told_by_check(body: str, code: str) -> 
 @pytest.mark.parametrize("name", ["curriculum", "plateau"])
 def test_checkpoints_of_a_curriculum_are_sound(name: str, tmp_path: Path) -> None:
     folder = train(name, tmp_path)
-    found = api.verify(runs.find(tmp_path, folder.name), steps=3)
+    found = rerun.verify(runs.find(tmp_path, folder.name), steps=3)
     assert found.found == ()
     assert found.span is not None

@@ -58,6 +58,7 @@ def test_every_row_is_found_under_its_distribution(found: Registry) -> None:
         "operations": ["toy/softsign"],
         "modules": ["toy"],
         "sources": ["toy-ramp"],
+        "diagnostics": ["toy/peak"],
         "stores": ["toymem"],
         "sinks": ["toy-lines"],
         "verbs": ["toy"],
@@ -208,6 +209,18 @@ def test_its_device_is_probed_by_doctor(found: Registry) -> None:
     document = json.loads(program("doctor", "--device", "toy", "--json").stdout)
     (check,) = [c for c in document["checks"] if c["name"] == "toy"]
     assert (check["status"], check["detail"]) == ("ok", "in this process")
+
+
+@whole
+def test_its_number_is_sampled_of_each_gradient_of_each_group_and_of_all(found: Registry) -> None:
+    select = ':diagnostics (:every 1 :select ("toy/**" "**/toy/peak"))'
+    Path("ramp.lisp").write_text(FILE.replace(":seed 1", f":seed 1 {select}"))
+    assert program("run", "ramp.lisp", "--name", "it", "-q").returncode == 0
+    lines = Path("runs/it/events.jsonl").read_text().splitlines()
+    (first, *_) = [e for e in map(json.loads, lines) if e["event"] == "diagnostic"]
+    w, b = (first["values"][f"toy/peak/net/linear/{name}"] for name in "wb")
+    assert w > 0
+    assert first["values"]["group/1/toy/peak"] == first["values"]["toy/peak"] == max(w, b)
 
 
 @whole

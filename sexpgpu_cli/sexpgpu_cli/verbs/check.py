@@ -170,6 +170,10 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     passes = " ".join(summary.get("evaluation_ids", {}))
     if passes:
         lines.append(("passes", passes))
+    if "diagnostics" in summary:
+        said = summary["diagnostics"]
+        what = f"{said['numbers']:,} numbers every {said['every']:,} steps"
+        lines.append(("sampled", f"{what}, {100 * said['share']:.2g} % more work"))
     for run in summary.get("exists", ())[:1]:
         lines.append(("exists", f"{run['run']} ({run['state']})"))
     return lines

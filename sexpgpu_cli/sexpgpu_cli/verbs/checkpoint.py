@@ -98,10 +98,10 @@ def _place(at: dict[str, Any]) -> str:
 @click.option("--steps", type=click.IntRange(1), help="Replay so many instead of to the last one.")
 def verify(invocation: Invocation, run: str, steps: int | None) -> Answer:
     """Prove that a resume of RUN is exact: hashes, contents, and a replay. Exit 1 if it is not."""
-    from sexpgpu_core import api
+    from sexpgpu_core import rerun
 
     found = names.run_of(invocation, run)
-    done = api.verify(found, steps=steps, threads=invocation.settings.threads)
+    done = rerun.verify(found, steps=steps, threads=invocation.settings.threads)
     code = int(bool(done.found))
     shown = [{**_entry(s), "verified": done.sound(s.name)} for s in done.saved]
     listed, omitted = cut([diagnostic_json(d) for d in done.found], invocation.limit)

@@ -36,6 +36,9 @@ EXISTING = ("run", "reuse", "fail")
 @click.option("--dry-run", is_flag=True, help="Compile, take one step, keep nothing.")
 @click.option("--detach", is_flag=True, help="Go on alone; return after the first step.")
 @click.option("--deadline", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds.")
+@click.option(
+    "--diagnostics", multiple=True, metavar="GLOB", help="Sample these numbers too: grad/norm/**."
+)
 @click.option("--curve/--no-curve", default=True, help="Draw the loss at the end, on stderr.")
 @click.option("--announce", type=int, hidden=True)
 def run(

@@ -7,9 +7,9 @@ holds all that memory and FLOPs follow from: graphs, updates, precision, device,
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..caches import remembered
 from ..data.loader import Loader
@@ -22,6 +22,10 @@ from .collector import collector_off
 from .phases import Phases
 from .summary import summarize
 from .traces import Traces, trace_experiment
+
+if TYPE_CHECKING:
+    from .observers import Sampled
+    from .probes import Row
 
 COMPILER = (
     *("autodiff", "compile", "ir", "ir/ops", "kernels", "passes", "passes/patterns", "plan"),
@@ -38,6 +42,7 @@ def check_experiment(
     operations: Operations,
     device: Device,
     loaders: Mapping[str, Loader],
+    rows: Callable[[], Sequence[Row]] = tuple,
     remember: bool = True,
 ) -> dict[str, Any]:
     """What a compile would say, without its job. `remember` False: compile whatever is known.
@@ -49,12 +54,17 @@ def check_experiment(
         from .outputs import check_outputs
 
         check_outputs(traces, evaluator, operations, loaders)
+    sampled: Mapping[str, Sampled] = {}
+    if experiment.diagnostics or experiment.run.diagnostics.select:
+        from .observers import observe
+
+        sampled = observe(experiment, evaluator, operations, traces.stages, rows)
 
     def compile_it() -> dict[str, Any]:
         from .pipeline import compile_traces
         from .programs import nobody
 
-        compiled = compile_traces(traces, operations, device, Phases(), nobody())
+        compiled = compile_traces(traces, operations, device, Phases(), nobody(), sampled)
         job = compiled.job
         summary = job.summary
         return {
@@ -62,19 +72,24 @@ def check_experiment(
             "flops": summary["flops_per_step"],
             "persistent": job.persistent.bytes,
             "judgements": compiled.judgements,
+            "sampled": summary.get("diagnostics"),
         }
 
-    stamp = _stamp(traces, operations, device)
+    stamp = _stamp(traces, operations, device, sampled)
     found = remembered("checks", stamp, compile_it) if remember else compile_it()
     return summarize(traces, **found)
 
 
-def _stamp(traces: Traces, operations: Operations, device: Device) -> tuple[Any, ...]:
+def _stamp(
+    traces: Traces, operations: Operations, device: Device, sampled: Mapping[str, Sampled]
+) -> tuple[Any, ...]:
     graphs = {key: s.traced.graph for key, s in traces.stages.items()}
+    graphs.update({f"observe {k}": s.graph for k, s in sampled.items() if s.graph is not None})
     graphs.update(traces.pass_graphs())
     hashes = tuple((name, graph_hash(graph, operations)) for name, graph in graphs.items())
     blocks = tuple((s.rows, s.microbatches, s.precision) for s in traces.stages.values())
-    return traces.ir, hashes, blocks, device.name, _code(device)
+    every = traces.experiment.run.diagnostics.every
+    return traces.ir, hashes, blocks, every, device.name, _code(device)
 
 
 def _code(device: Device) -> tuple[tuple[str, int, int], ...]:

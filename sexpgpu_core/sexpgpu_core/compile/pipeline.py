@@ -19,14 +19,17 @@ from ..ir.text import write
 from ..plan.make import layout_persistent
 from ..plan.plan import Persistent
 from ..records import NamedTuple
-from ..runtime.job import Job, MetricSpec, PassFacts, ProgramFacts, StageFacts
+from ..runtime.job import Job, MetricSpec, Observed, PassFacts, ProgramFacts, StageFacts
+from ..runtime.sampling import Resampled
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step
 from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
+from .observers import Sampled, observe, sampling_of
 from .persistents import initials, persistent_types
 from .phases import Phases
+from .probes import Row
 from .programs import (
     Target,
     Told,
@@ -34,12 +37,13 @@ from .programs import (
     flops_of,
     make_unit,
     nobody,
+    observer_of,
     program_of,
     recognized,
     scalars_of,
 )
 from .stages import PassTrace, StageTrace
-from .summary import memory, summarize
+from .summary import memory, sampling, summarize
 from .traces import Traces, trace_experiment
 
 FINISH: dict[str, Callable[[float], float]] = {
@@ -78,23 +82,36 @@ def compile_experiment(
     device: Device,
     loaders: Mapping[str, Loader],
     watch: Watched | None = None,
+    rows: Callable[[], Sequence[Row]] = tuple,
 ) -> Compiled:
-    """Everything a run needs, decided. Raises Problem or Problems; opens no device."""
+    """Everything a run needs, decided. Raises Problem or Problems; opens no device. `rows`: the
+    kinds of diagnostic numbers, asked for where some are selected."""
     phases = Phases()
     traces = trace_experiment(experiment, evaluator, operations, loaders, phases)
-    return compile_traces(traces, operations, device, phases, nobody(watch))
+    with phases.phase("observers"):
+        sampled = observe(experiment, evaluator, operations, traces.stages, rows)
+    return compile_traces(traces, operations, device, phases, nobody(watch), sampled)
 
 
 def compile_traces(
-    traces: Traces, operations: Operations, device: Device, phases: Phases, told: Told
+    traces: Traces,
+    operations: Operations,
+    device: Device,
+    phases: Phases,
+    told: Told,
+    sampled: Mapping[str, Sampled],
 ) -> Compiled:
-    """What follows on tracing: backward, updates, passes, fusion, plans."""
+    """What follows on tracing: backward, updates, passes, fusion, plans. A step's program knows
+    nothing of what is sampled beside it (45.9)."""
     target = Target(device, operations, traces.experiment.run.precision, phases, told)
     persistent = layout_persistent(persistent_types(traces.stages.values()))
     graphs = _step_graphs(traces.experiment, traces.stages, operations, phases, told)
     with phases.phase("patterns"):
         for name, graph in traces.pass_graphs().items():
             graphs[name] = recognized(name, graph, operations, told)
+    for key, found in sampled.items():
+        if found.graph is not None:
+            graphs[observer_of(key, traces.stages)] = found.graph
     precisions = _precisions(traces)
     units = {
         n: make_unit(n, g, persistent, target._replace(precision=precisions[n]))
@@ -102,13 +119,45 @@ def compile_traces(
     }
     with phases.phase("trace"):
         judgements = traces.judgements()
-    job = _job(traces, units, persistent, operations, judgements)
+    job = _job(traces, units, persistent, operations, judgements, sampled)
     return Compiled(job, phases, traces.stages, traces.passes, graphs, told, judgements)
+
+
+def compile_observers(
+    compiled: Compiled,
+    globs: Sequence[str],
+    evaluator: Evaluator,
+    operations: Operations,
+    device: Device,
+    rows: Callable[[], Sequence[Row]],
+) -> dict[str, Resampled]:
+    """The observers of another selection, beside programs that are compiled already. Raises
+    E-SERIES for a glob that matches nothing."""
+    job = compiled.job
+    experiment = sampling_of(job.experiment, globs)
+    sampled = observe(experiment, evaluator, operations, compiled.stages, rows)
+    target = Target(device, operations, experiment.run.precision, Phases())
+    found = {}
+    for key, stage in compiled.stages.items():
+        of, unit = sampled.get(key), None
+        if of is not None and of.graph is not None:
+            unit = make_unit(
+                observer_of(key, compiled.stages),
+                of.graph,
+                job.persistent,
+                target._replace(precision=stage.precision),
+            )
+        observed = None if of is None else _observed(job.stages[key].step, of, unit, _trees(stage))
+        found[key] = Resampled(unit, observed)
+    return found
 
 
 def _precisions(traces: Traces) -> dict[str, str]:
     """By program: its stage's."""
-    found = {program_of(k, traces.stages): s.precision for k, s in traces.stages.items()}
+    found = {}
+    for key, stage in traces.stages.items():
+        names = program_of(key, traces.stages), observer_of(key, traces.stages)
+        found.update(dict.fromkeys(names, stage.precision))
     for name, trace in traces.passes.items():
         found.update(dict.fromkeys((f"eval/{name}", f"eval/{name}/rest"), trace.precision))
     return found
@@ -148,12 +197,17 @@ def _job(
     persistent: Persistent,
     operations: Operations,
     judgements: Mapping[str, str],
+    sampled: Mapping[str, Sampled],
 ) -> Job:
     facts = {
-        k: _stage_facts(k, s, program_of(k, traces.stages), units, operations)
+        k: _stage_facts(k, s, program_of(k, traces.stages), units, operations, sampled.get(k))
         for k, s in traces.stages.items()
     }
     flops = max(f.flops for f in facts.values())
+    observers = [s.graph for s in sampled.values() if s.graph is not None]
+    work = max((flops_of(graph, operations) for graph in observers), default=0)
+    numbers = sum(len(s.probes) for s in sampled.values())
+    said = sampling(traces.experiment, numbers, work, flops)
     return Job(
         experiment=traces.experiment,
         stages=facts,
@@ -172,6 +226,7 @@ def _job(
             persistent=persistent.bytes,
             flops=flops,
             judgements=judgements,
+            sampled=said,
         ),
         curriculum=traces.ask,
     )
@@ -199,18 +254,39 @@ def _stage_facts(
     program: str,
     units: Mapping[str, Unit],
     operations: Operations,
+    sampled: Sampled | None,
 ) -> StageFacts:
     loader, _, name = key.partition(":")
     graph = units[program].graph
-    trees = {**stage.traced.scalars, **stage.optimization.scalars, **LOSS_SCALES}
-    for update in stage.optimization.updates.values():
-        trees.update(update.scalars)
+    trees = _trees(stage)
     fields = {n: _rows(t, stage.microbatches) for n, t in stage.traced.fields.items()}
     facts = ProgramFacts(
         program, fields, scalars_of(graph, trees), metric_specs(stage.traced.metrics), stage.rows
     )
     flops = flops_of(graph, operations)
-    return StageFacts(loader, name, facts, stage.microbatches, stage.counters, flops)
+    observed = None
+    if sampled is not None:
+        observer = units.get(program.replace("step/", "observe/", 1))
+        observed = _observed(facts, sampled, observer, trees)
+    return StageFacts(loader, name, facts, stage.microbatches, stage.counters, flops, observed)
+
+
+def _trees(stage: StageTrace) -> dict[str, Any]:
+    """Step scalars that programs of a stage may read, by canonical text."""
+    trees = {**stage.traced.scalars, **stage.optimization.scalars, **LOSS_SCALES}
+    for update in stage.optimization.updates.values():
+        trees.update(update.scalars)
+    return trees
+
+
+def _observed(
+    step: ProgramFacts, sampled: Sampled, unit: Unit | None, trees: Mapping[str, Any]
+) -> Observed:
+    """The observer reads the step's batch, and its scalars or those of the file's own numbers."""
+    if unit is None:
+        return Observed(None, sampled.probes)
+    scalars = scalars_of(unit.graph, {**trees, **sampled.scalars})
+    return Observed(step._replace(program=unit.name, scalars=scalars), sampled.probes)
 
 
 def _rows(type: Any, blocks: int) -> Any:

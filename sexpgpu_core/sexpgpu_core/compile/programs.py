@@ -54,6 +54,11 @@ def program_of(key: str, stages: Iterable[str]) -> str:
     return f"step/{key if shared else stage}"
 
 
+def observer_of(key: str, stages: Iterable[str]) -> str:
+    """The name of a stage's observer: observe/STAGE."""
+    return "observe" + program_of(key, stages).removeprefix("step")
+
+
 def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -> Unit:
     """One program. At level "graph" the device takes the optimized graph itself."""
     phases, operations = target.phases, target.operations

@@ -20,10 +20,11 @@ def summarize(
     persistent: int,
     flops: int,
     judgements: Mapping[str, str],
+    sampled: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """By the key `summary` of contracts/schemas/check.json. `persistent`: bytes of a checkpoint.
 
-    `judgements`: how each pass judges.
+    `judgements`: how each pass judges; `sampled`: what `sampling` says.
     """
     first = next(iter(traces.stages.values()))
     return {
@@ -46,6 +47,7 @@ def summarize(
         ],
         "precision": _precision(first),
         **({"stages": _stages(traces)} if traces.ahead is not None else {}),
+        **({"diagnostics": dict(sampled)} if sampled is not None else {}),
     }
 
 
@@ -63,6 +65,17 @@ def _stages(traces: Traces) -> list[dict[str, Any]]:
         }
         for (key, first), end in zip(borders, ends)
     ]
+
+
+def sampling(
+    experiment: Experiment, numbers: int, observers: int, flops: int
+) -> dict[str, Any] | None:
+    """What is observed, and the work of observers over that of steps, whose FLOPs are given."""
+    if not numbers:
+        return None
+    every = experiment.run.diagnostics.every
+    share = observers / (flops * every) if flops else 0.0
+    return {"numbers": numbers, "every": every, "share": round(share, 6)}
 
 
 def _parameters(stages: Iterable[StageTrace]) -> dict[str, int]:

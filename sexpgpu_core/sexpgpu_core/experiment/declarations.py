@@ -120,6 +120,28 @@ class TargetDeclaration(NamedTuple):
     span: Span | None
 
 
+class DiagnosticDeclaration(NamedTuple):
+    """`on`: parameter (of `selector`, a staging Selector; None: all), step or scope (a glob).
+    `given`: keywords that `body`, a Lisp function, asks for."""
+
+    name: str
+    doc: str
+    on: str
+    selector: Any
+    scope: str | None
+    reduce: str
+    given: tuple[str, ...]
+    body: Any
+    span: Span | None
+
+
+class DiagnosticsChoice(NamedTuple):
+    """Which numbers are sampled, and at which steps. A glob that begins with `!` takes away."""
+
+    every: int = 100
+    select: tuple[str, ...] = ()
+
+
 class CheckpointDeclaration(NamedTuple):
     every: int | None = None
     at: tuple[int | str, ...] = ()
@@ -141,7 +163,7 @@ class RunDeclaration(NamedTuple):
     deterministic: bool
     device: str | None
     checkpoint: CheckpointDeclaration
-    diagnostics: Any
+    diagnostics: DiagnosticsChoice
     log_every: int
     deadline: float | None
     finite_guard: Any
@@ -179,6 +201,7 @@ class Experiment(NamedTuple):
     outputs: Mapping[str, Any]
     run: RunDeclaration
     modules: tuple[ModuleRead, ...]
+    diagnostics: Mapping[str, DiagnosticDeclaration]
     selection: Mapping[str, str]  # what flags chose: variant point steps seed knob:NAME set:NAME
 
     def given(self) -> dict[str, str]:

@@ -161,7 +161,14 @@ def _opened(
         steps=job.steps,
         device=dict(machine.device),
         experiment_id=job.experiment_id,
+        diagnostics=sampling(job),
     )
+
+
+def sampling(job: Job) -> dict[str, Any]:
+    """Which diagnostic numbers are sampled, and how often, as status.json says it."""
+    chosen = job.experiment.run.diagnostics
+    return {"every": chosen.every, "select": list(chosen.select)}
 
 
 def _copy(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

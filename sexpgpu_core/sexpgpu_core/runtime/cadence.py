@@ -18,3 +18,8 @@ def due(step: int, every: int | None, at: Sequence[int | str], end: bool) -> boo
 def pass_due(step: int, every: int | None, at: Sequence[int | str], end: bool) -> bool:
     """As `due`; a pass that says neither runs at the end."""
     return due(step, every, at if every or at else ("end",), end)
+
+
+def steps(written: Sequence[int | str]) -> tuple[int | str, ...]:
+    """Of `:at`, as a file has them, with "end"."""
+    return tuple(at.lstrip(":") if isinstance(at, str) else at for at in written)

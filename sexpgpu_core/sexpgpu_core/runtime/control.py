@@ -12,7 +12,7 @@ from typing import Any
 
 from ..diagnostics import problem
 
-KINDS = ("annotate", "checkpoint", "stop")
+KINDS = ("annotate", "checkpoint", "diagnostics", "stop")
 _EVERY = 0.5
 
 

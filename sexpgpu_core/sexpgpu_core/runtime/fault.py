@@ -93,3 +93,10 @@ def cause_json(cause: Cause | None) -> dict[str, Any] | None:
         file, span = place(cause.span)
         said.update(file=file, span=span)
     return {**said, "inputs": [dict(values) for values in cause.inputs]}
+
+
+def guard(declared: Any) -> tuple[str, int]:
+    """`halt`, `skip` or `off`, and how many drops are allowed."""
+    if isinstance(declared, (tuple, list)):
+        return "skip", int(declared[1])
+    return str(declared or "halt").lstrip(":"), 0

@@ -40,6 +40,31 @@ class ProgramFacts(NamedTuple):
     rows: int  # of a batch
 
 
+class ProbeSpec(NamedTuple):
+    """One diagnostic number. `pieces`: it is made of results `probe:NAME:0`, ... that are arrays
+    for histogram and quantiles, one scalar else. `measure`: of the host, from `HostFacts`."""
+
+    name: str
+    reduce: str
+    unit: str
+    pieces: int = 1
+    measure: Callable[[HostFacts], float] | None = None
+
+
+class HostFacts(NamedTuple):
+    """What the host knows of a step. Seconds waited for its batch; bytes this process held."""
+
+    data_wait: float
+    peak_memory: int
+
+
+class Observed(NamedTuple):
+    """What is sampled of a stage's steps. `program`: the observer; None with host's alone."""
+
+    program: ProgramFacts | None
+    probes: tuple[ProbeSpec, ...]
+
+
 class StageFacts(NamedTuple):
     """A training stage: `text:train`. Results of its program besides metrics: `loss` (f32 scalar),
     `norm` (gradient norm before clipping)."""
@@ -50,6 +75,7 @@ class StageFacts(NamedTuple):
     microbatches: int
     counters: Mapping[str, int]  # added a step
     flops: int
+    observed: Observed | None = None
 
     @property
     def scaled(self) -> bool:

@@ -22,9 +22,11 @@ from .evaluation import run_pass
 from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job, StageFacts
+from .observation import Observation, observe
 from .progress import FIRST_SCALE, Progress, evaluate
 from .reporting import Reporter
 from .resume import restore
+from .sampling import Plan, Sampling
 from .signals import Signals
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ class Flying(NamedTuple):
     after: Progress
     epoch: float
     waited: float
+    observation: Observation | None = None
 
 
 class Loop:
@@ -62,6 +65,7 @@ class Loop:
         in_flight: int = 1,
         until: int | None = None,
         keep: bool = True,
+        plan: Plan | None = None,
     ) -> None:
         self.job, self.session, self.folder, self.loaders = job, session, folder, loaders
         self.signals = signals
@@ -75,9 +79,10 @@ class Loop:
         self.progress = Progress(job.steps, scale=scale, counters=counters)
         self.ahead = self.progress.copy()
         self.saver = saving.Saver(job, session, folder)
+        self.sampling = Sampling(job, session, folder, plan)
         self.test_reads = 0
         self._deadline = folder.clock.monotonic() + deadline if deadline else None
-        self._guard, self._allowed = _guard(self.run.finite_guard)
+        self._guard, self._allowed = fault.guard(self.run.finite_guard)
         # `(ctx :updates)` and the loss scale of the next step depend on this one's verdict
         waits = self._guard == "skip" or self._scaled
         self._depth = 1 if waits else max(1, in_flight)
@@ -130,6 +135,7 @@ class Loop:
                 self._fall_due(self.progress.step)
             self.saver.collect()
             self._requests()
+            self.sampling.follow(self.progress.step)
         self._drain()
         return reason
 
@@ -145,6 +151,10 @@ class Loop:
 
     def close(self) -> None:
         """End the threads. Nothing in flight is waited for but a checkpoint."""
+        self.sampling.close()
+        self._drop()
+
+    def _drop(self) -> None:
         if self._data is not None:
             self._data.close()
 
@@ -175,7 +185,7 @@ class Loop:
         """Take up a stage where it was left; batches prefetched for another are dropped."""
         if key == self._stage and self._data is not None:
             return
-        self.close()
+        self._drop()
         self._stage = key
         stage = self._stage_facts
         number = self.ahead.batches.get(key, 0)
@@ -203,12 +213,17 @@ class Loop:
         batch = {name: made[name] for name in stage.step.fields}
         context = self.ahead.context(key, stage, self.loaders[stage.loader])
         scalars = evaluate(stage.step.scalars, context)
+        observation = None
+        if cadence.due(self.ahead.step + 1, self.sampling.every, (), False):
+            observed = self.sampling.observed[key]
+            observation = observe(self.session, observed, batch, context, waited)
         pending = self.session.program(stage.step.program).launch(batch, scalars)
         self.ahead.advance(key, stage)
         after = self.ahead.copy()
         epoch, inside = self.loaders[stage.loader].epoch(stage.stage, after.batches[key])
         found = Fault("nonfinite", stage.step.program, after.step, batch, scalars, _UNKNOWN)
-        self._flying.append(Flying(pending, found, key, after, epoch + inside, waited))
+        flying = Flying(pending, found, key, after, epoch + inside, waited, observation)
+        self._flying.append(flying)
 
     def _settle(self, flying: Flying) -> None:
         """Take a step's outcome: halt, skip or commit; log where it falls due."""
@@ -233,6 +248,8 @@ class Loop:
         if cadence.due(step, self.run.log_every, (), False) or step == self.job.steps:
             stage = self.job.stages[flying.stage]
             self.report.step(stage, outcome, self.progress, flying.epoch)
+        if flying.observation is not None:
+            self.folder.events.write("diagnostic", step, values=flying.observation.values())
 
     def _drain(self) -> None:
         while self._flying:
@@ -259,7 +276,7 @@ class Loop:
             self._halt(found)
         self.progress.skipped = skipped
         name, value = fault.watched(outcome)
-        self._guarded("skip", name, value, found.step, None)
+        self.report.guarded("skip", name, value, found.step, skipped, self._allowed)
         told = f"step {found.step}: the {name} is {value}; {skipped} of {self._allowed} skipped"
         self.folder.events.warn(diagnostic("W-GUARD-SKIP", told, step=found.step), found.step)
 
@@ -269,24 +286,13 @@ class Loop:
         cause = self.explain(found)
         if found.kind == "nonfinite":
             name, value = fault.watched(found.outcome)
-            self._guarded("halt", name, value, self.progress.step, cause)
+            done, skipped = self.progress.step, self.progress.skipped
+            self.report.guarded("halt", name, value, done, skipped, self._allowed, cause)
         try:
             self.saver.halt(self._document([]), found.batch)
         except Problem as unsaved:
             self.folder.events.warn(unsaved.diagnostic, self.progress.step, once=False)
         raise (fault.nonfinite if found.kind == "nonfinite" else fault.index)(found, cause)
-
-    def _guarded(self, action: str, name: str, value: float, step: int, cause: Any) -> None:
-        self.folder.events.write(
-            "guard",
-            step,
-            action=action,
-            value=value,
-            watched=name,
-            skipped=self.progress.skipped,
-            allowed=self._allowed,
-            cause=fault.cause_json(cause),
-        )
 
     # -- what falls due
 
@@ -302,11 +308,11 @@ class Loop:
 
     def _pass_due(self, name: str, step: int, ending: bool) -> bool:
         declared = self.job.experiment.passes[name]
-        return cadence.pass_due(step, declared.every, _at(declared.at), ending)
+        return cadence.pass_due(step, declared.every, cadence.steps(declared.at), ending)
 
     def _checkpoint_due(self, step: int, ending: bool) -> bool:
         declared = self.run.checkpoint
-        return cadence.due(step, declared.every, _at(declared.at), ending)
+        return cadence.due(step, declared.every, cadence.steps(declared.at), ending)
 
     def _fall_due(self, step: int, ending: bool | None = None) -> None:
         """Passes, then a checkpoint. A pass may meet the target that makes this step the last."""
@@ -367,9 +373,10 @@ class Loop:
                 self._hurried = bool(request.get("now"))
             elif request["request"] == "checkpoint":
                 self._requested = True
+            elif request["request"] == "diagnostics":
+                self.sampling.ask(*(map(str, request.get(k, ())) for k in ("add", "remove")))
             else:
-                text, by = str(request.get("text", "")), str(request.get("by", "cli"))
-                self.folder.events.write("annotation", self.progress.step, text=text, by=by)
+                self.report.noted(request, self.progress.step)
 
     def _document(self, due: list[str]) -> dict[str, Any]:
         return saving.document(
@@ -383,14 +390,3 @@ class Loop:
             due,
             self.folder.clock.stamp,
         )
-
-
-def _guard(declared: Any) -> tuple[str, int]:
-    """`halt`, `skip` or `off`, and how many drops are allowed."""
-    if isinstance(declared, (tuple, list)):
-        return "skip", int(declared[1])
-    return str(declared or "halt").lstrip(":"), 0
-
-
-def _at(written: Any) -> tuple[int | str, ...]:
-    return tuple(at.lstrip(":") if isinstance(at, str) else at for at in written)

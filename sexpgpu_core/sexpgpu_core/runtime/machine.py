@@ -93,3 +93,12 @@ def environment() -> dict[str, str]:
         for name, value in sorted(os.environ.items())
         if name.startswith("SEXPGPU_") and not any(word in name for word in _SECRET)
     }
+
+
+def peak_bytes() -> int:
+    """The most memory this process has held; the kernel counts KiB, macOS bytes."""
+    import resource
+    import sys
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak if sys.platform == "darwin" else peak * 1024)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..data.loader import Loader
 from ..diagnostics.places import shown_path
-from .job import Job, ProgramFacts
+from .job import Job, ProgramFacts, StageFacts
 from .machine import Machine, environment, git
 
 VERSION = 1
@@ -114,6 +114,7 @@ def series(job: Job) -> dict[str, Any]:
         found[f"{stage.stage}/objective"] = {"kind": "metric", "reduce": "mean", "goal": "min"}
         found.update(_metrics(stage.stage, stage.step))
         found.update({name: {"kind": "counter"} for name in stage.counters})
+        found.update(_probes(stage))
     for name, facts in job.passes.items():
         program = facts.whole or facts.rest
         if program is not None:
@@ -122,6 +123,19 @@ def series(job: Job) -> dict[str, Any]:
         if name in found:
             found[name]["goal"] = goal
     return found
+
+
+def _probes(stage: StageFacts) -> dict[str, Any]:
+    """The diagnostic numbers that are sampled."""
+    probes = stage.observed.probes if stage.observed is not None else ()
+    return {
+        p.name: {
+            "kind": "diagnostic",
+            "reduce": p.reduce,
+            **({"unit": p.unit} if p.unit else {}),
+        }
+        for p in probes
+    }
 
 
 def _metrics(prefix: str, program: ProgramFacts) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..device import Outcome
 from .evaluation import PassResult
+from .fault import Cause, cause_json
 from .folder import RunFolder
 from .job import Job, StageFacts
 from .ledger import Ledger
@@ -60,6 +61,33 @@ class Reporter:
             artifacts=[],
         )
         self._report(named, progress)
+
+    def guarded(
+        self,
+        action: str,
+        name: str,
+        value: float,
+        step: int,
+        skipped: int,
+        allowed: int,
+        cause: Cause | None = None,
+    ) -> None:
+        """The `guard` event of a step that was dropped."""
+        self._folder.events.write(
+            "guard",
+            step,
+            action=action,
+            value=value,
+            watched=name,
+            skipped=skipped,
+            allowed=allowed,
+            cause=cause_json(cause),
+        )
+
+    def noted(self, request: Mapping[str, Any], step: int) -> None:
+        """The `annotation` event that another process asks for."""
+        text, by = str(request.get("text", "")), str(request.get("by", "cli"))
+        self._folder.events.write("annotation", step, text=text, by=by)
 
     def _report(self, named: Mapping[str, float], progress: Progress) -> None:
         best = self._job.experiment.run.checkpoint.best

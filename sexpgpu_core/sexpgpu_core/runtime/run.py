@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import resource
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +16,8 @@ from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job
 from .loop import Loop
+from .machine import peak_bytes
+from .sampling import Plan
 from .signals import ENDINGS, Ending, Signals
 
 if TYPE_CHECKING:
@@ -51,18 +51,20 @@ def run(
     in_flight: int = 1,
     until: int | None = None,
     keep: bool = True,
+    plan: Plan | None = None,
 ) -> Summary:
     """Run a compiled job to its end; closes `folder`, not `session`.
 
     `resume`: what `reopen` read. `deadline`: seconds, else the file's. `explain` finds what made a
     launch fault. `until`: the step after which it is broken off; not `keep`: without a checkpoint
-    then. `in_flight`: 2 where a device's verdict is sticky under :halt. A user's mistake
+    then. `plan`: to observers of another selection (runtime.sampling). `in_flight`: 2 where a
+    device's verdict is sticky under :halt. A user's mistake
     or the machine's refusal is told in the Summary (exit 3 or 4); any other exception is written
     down (exit 70) and raised again.
     """
     limit = deadline if deadline is not None else job.experiment.run.deadline
     asked = signals or Signals()
-    loop = Loop(job, session, folder, loaders, asked, limit, explain, in_flight, until, keep)
+    loop = Loop(job, session, folder, loaders, asked, limit, explain, in_flight, until, keep, plan)
     try:
         loop.begin(resume)
         reason = loop.steps()
@@ -180,14 +182,8 @@ def _summary(loop: Loop) -> dict[str, Any]:
         "targets": [dict(target) for target in ledger.targets],
         "evaluation_ids": dict(loop.job.evaluation_ids),
         **({"step_s": round(pace, 9)} if pace is not None else {}),
-        "peak_memory_bytes": _peak_bytes(),
+        "peak_memory_bytes": peak_bytes(),
         "warnings": dict(loop.folder.events.warnings),
         "test_reads": loop.test_reads,
         "skipped_steps": progress.skipped,
     }
-
-
-def _peak_bytes() -> int:
-    """The most memory this process has held; the kernel counts KiB, macOS bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak if sys.platform == "darwin" else peak * 1024)

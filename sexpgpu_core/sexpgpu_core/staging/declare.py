@@ -360,6 +360,7 @@ def _frozen(
         outputs=collector.outputs,
         run=run,
         modules=_modules(evaluator),
+        diagnostics=collector.diagnostics,
         selection={},
         **functions,
     )

@@ -125,6 +125,7 @@ class Program:
             dict(t.scalars),
             tuple(t.sites),
             frozenset(name for name, kind in kinds.items() if kind == "sum"),
+            t.watched,
         )
 
     def _metrics(

@@ -112,10 +112,7 @@ def trace_optimizer(
     world: int = 1,
 ) -> Optimization:
     """What `optimizer` says for a traced stage: groups, options, an update a parameter."""
-    facts = _facts(
-        experiment, evaluator, traced.loader, traced.stage, traced.rows, steps, microbatches, world
-    )
-    context = Context("G", {**facts, "mode": ":train"}, _counters(experiment))
+    context = optimizer_context(experiment, evaluator, traced, steps, microbatches, world)
 
     def work() -> Any:
         return trace_groups(
@@ -125,6 +122,21 @@ def trace_optimizer(
 
     found: Optimization = evaluator.call(Function("optimizer", work))
     return found
+
+
+def optimizer_context(
+    experiment: Experiment,
+    evaluator: Evaluator,
+    traced: Traced,
+    steps: int | None = None,
+    microbatches: int = 1,
+    world: int = 1,
+) -> Context:
+    """What `ctx` says to `optimizer` and to what is computed of parameters."""
+    facts = _facts(
+        experiment, evaluator, traced.loader, traced.stage, traced.rows, steps, microbatches, world
+    )
+    return Context("G", {**facts, "mode": ":train"}, _counters(experiment))
 
 
 def stage_counters(

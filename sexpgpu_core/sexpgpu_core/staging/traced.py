@@ -70,6 +70,25 @@ def ratios_of(graph: Graph) -> list[Ratio]:
     return [Ratio(*(graph.results[f"ratio:{n}:{name}"] for name in names)) for n in numbers]
 
 
+class Written(NamedTuple):
+    """A value that the file names by `(diagnostic name x)`; `name` begins with the scope's path."""
+
+    name: str
+    value: Value
+    reduce: str
+    span: Span | None
+
+
+class Watched(NamedTuple):
+    """What of a traced graph may be observed. Nothing here is a result, so it costs no node."""
+
+    outputs: Mapping[str, Value]  # of models, by the path of the call's scope
+    written: tuple[Written, ...]
+
+
+UNWATCHED = Watched({}, ())
+
+
 class Traced(NamedTuple):
     """One traced program: a training stage, or a pass.
 
@@ -91,6 +110,7 @@ class Traced(NamedTuple):
     scalars: Mapping[str, Any]  # canonical text -> tree (ir.scalars)
     sites: tuple[str, ...]  # of random nodes
     summed: frozenset[str] = frozenset()  # losses that are sums over the batch, not means
+    watched: Watched = UNWATCHED
 
 
 class TracedOutput(NamedTuple):

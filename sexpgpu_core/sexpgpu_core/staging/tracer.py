@@ -15,13 +15,13 @@ from ..ir.builder import Builder
 from ..ir.graph import Origin
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
-from ..ir.types import Type
+from ..ir.types import FLOATS, Type
 from ..spans import Span
 from .context import Context
 from .regions import Region
 from .scopes import Scope, join
 from .tensor import Handle, StepScalar, Tensor
-from .traced import Parameter, State
+from .traced import Parameter, State, Watched, Written
 
 
 class Tracer:
@@ -50,6 +50,8 @@ class Tracer:
         self.scalar_dtypes: dict[str, str] = {}
         self.sites: dict[str, None] = {}
         self.metrics: list[Any] = []  # metrics.Reported
+        self.written: dict[str, Written] = {}
+        self.outputs: dict[str, Node] = {}  # of models, by the scope's path
         self.frozen = 0
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
         self.weights: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
@@ -141,6 +143,16 @@ class Tracer:
             yield scope
         finally:
             self.scopes.pop()
+
+    # Observed values ------------------------------------------------------------------------------
+    def gave(self, value: Value) -> None:
+        """Notes what the model whose scope is open gives; values of a loop's trips are not kept."""
+        if value.__class__ is Tensor and value.dtype in FLOATS and value.region is self.root:
+            self.outputs[self.scope.site] = value.value
+
+    @property
+    def watched(self) -> Watched:
+        return Watched(self.outputs, tuple(self.written.values()))
 
     # Parameters and states -----------------------------------------------------------------------
     def _claim(self, name: str, what: str) -> str:

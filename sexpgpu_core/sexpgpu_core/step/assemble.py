@@ -36,9 +36,9 @@ def build_step(
     """The graph of one training step. Microbatches are unrolled: each block is a copy. `scaled`:
     the loss is scaled for the backward pass, and a step whose gradients overflow is dropped."""
     due = groups_due(optimization)
-    blocks, b = _blocks(traced, operations, microbatches)
-    losses = _losses(b, traced, blocks)
-    gradients = _gradients(b, optimization, operations, losses, list(due), scaled)
+    blocks, b = blocks_of(traced, operations, microbatches)
+    losses = losses_of(b, traced, blocks)
+    gradients = gradients_of(b, optimization, operations, losses, list(due), scaled)
     missing = [path for path in due if path not in gradients]
     if missing and unreached is not None:
         unreached(missing)
@@ -50,7 +50,7 @@ def build_step(
     return b.graph
 
 
-def _blocks(
+def blocks_of(
     traced: Traced, operations: Operations, microbatches: int
 ) -> tuple[list[Mapping[str, Value]], GradientBuilder]:
     """Results of each block, all in one graph that the builder goes on with.
@@ -65,7 +65,7 @@ def _blocks(
     return [{name: went[v.node.id, v.result] for name, v in traced.graph.results.items()}], b
 
 
-def _losses(b: Builder, traced: Traced, blocks: list[Mapping[str, Value]]) -> dict[str, Value]:
+def losses_of(b: Builder, traced: Traced, blocks: list[Mapping[str, Value]]) -> dict[str, Value]:
     """Each loss: the mean over blocks (an affine combination of batch means, 45.4), or their sum
     where it is a sum over the batch."""
     found = {}
@@ -79,7 +79,7 @@ def _losses(b: Builder, traced: Traced, blocks: list[Mapping[str, Value]]) -> di
     return found
 
 
-def _gradients(
+def gradients_of(
     b: GradientBuilder,
     optimization: Optimization,
     operations: Operations,
@@ -142,21 +142,30 @@ def _commit(
         results["norm"] = norm
     if guard and norm is not None:
         results["verdict"] = finite(b, (*losses.values(), norm))
-    if optimization.clip_value is not None:
-        gradients = clip_value(b, gradients, scalar(b, optimization.clip_value))
-    if optimization.clip_norm is not None and norm is not None:
-        gradients = _clipped(b, optimization, gradients, norm)
-    updates = Updates(b)
-    for path, update in groups_due(optimization).items():
-        if path in gradients:
-            new = updates.parameter(path, update, gradients[path])
-            _update(b, optimization, path, new, results)
+    for path, new in updated(b, optimization, gradients, norm).items():
+        _update(b, optimization, path, new, results)
     proposals = [
         {n.removeprefix("proposal:"): v for n, v in block.items() if n.startswith("proposal:")}
         for block in blocks
     ]
     for name, value in combine_states(b, traced.states, proposals).items():
         results[f"next:{name}"] = value
+
+
+def updated(
+    b: Builder, optimization: Optimization, gradients: dict[str, Value], norm: Value | None
+) -> dict[str, dict[str, Value]]:
+    """Next values of each parameter and its optimizer states, by path; gradients are clipped."""
+    if optimization.clip_value is not None:
+        gradients = clip_value(b, gradients, scalar(b, optimization.clip_value))
+    if optimization.clip_norm is not None and norm is not None:
+        gradients = _clipped(b, optimization, gradients, norm)
+    updates = Updates(b)
+    return {
+        path: updates.parameter(path, update, gradients[path])
+        for path, update in groups_due(optimization).items()
+        if path in gradients
+    }
 
 
 def _clipped(

@@ -13,6 +13,7 @@ from sexpgpu_core.data.loader import Loader
 from sexpgpu_core.device import DeviceFacts, Outcome
 from sexpgpu_core.experiment.declarations import (
     CheckpointDeclaration,
+    DiagnosticsChoice,
     Experiment,
     Knob,
     LoaderDeclaration,
@@ -201,7 +202,7 @@ def a_job(
     declared = passes if passes is not None else [a_pass(every=5)]
     settings = RunDeclaration(
         steps, None, None, 7, "f32", 1, True, None, checkpoint or CheckpointDeclaration(every=5),
-        None, log_every, deadline, guard, None,
+        DiagnosticsChoice(), log_every, deadline, guard, None,
     )  # fmt: skip
     experiment = filled(
         Experiment,

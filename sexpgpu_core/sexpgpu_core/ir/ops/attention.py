@@ -107,8 +107,22 @@ def _wide(b: Builder, x: Value) -> Value:
 def _expand_attention(b: Builder, node: Node) -> tuple[Value, ...]:
     """In 16 bits: scores and shares are f32, shares are rounded for the second product, and so is
     the result, as a fused kernel does it (Dao and others, 2022)."""
-    q, k, v = (_by_head(b, _wide(b, x)) for x in node.operands[:3])
+    share = attention_shares(b, node)
+    v = _by_head(b, _wide(b, node.operands[2]))
+    dtype = node.types[0].dtype
+    if dtype in NARROW:
+        share = _wide(b, b("cast", share, dtype=dtype))
+    found = _by_head(b, _paired(b, share, v, False))
+    return (found if found.dtype == dtype else b("cast", found, dtype=dtype),)
+
+
+def attention_shares(b: Builder, node: Node, dropped: bool = True) -> Value:
+    """(batch head query key), f32 or f64: how much of each value a query takes; with dropout, if
+    there is any, where `dropped`."""
+    q, k = (_by_head(b, _wide(b, x)) for x in node.operands[:2])
     extra = {n: _wide(b, x) for n, x in zip(node.get("extras") or (), node.operands[3:])}
+    if not dropped:
+        extra.pop("keep", None)
     scale = float(node.get("scale") or 1.0 / math.sqrt(max(q.shape[-1], 1)))
     scores = _paired(b, q, k, True)
     cap = node.get("soft-cap")
@@ -117,12 +131,7 @@ def _expand_attention(b: Builder, node: Node) -> tuple[Value, ...]:
         scale = 1.0
     if "bias" in extra:
         scores, scale = b("add", times(b, scores, scale), extra["bias"]), 1.0
-    share = _shares(b, node, scores, scale, extra)
-    dtype = node.types[0].dtype
-    if dtype in NARROW:
-        share = _wide(b, b("cast", share, dtype=dtype))
-    found = _by_head(b, _paired(b, share, v, False))
-    return (found if found.dtype == dtype else b("cast", found, dtype=dtype),)
+    return _shares(b, node, scores, scale, extra)
 
 
 def _shares(b: Builder, node: Node, scores: Value, scale: float, extra: dict[str, Value]) -> Value:

@@ -1,9 +1,21 @@
 """The forms of run files, as macros over `%declare` and functions. Importing defines them."""
 
-from . import contexts, knobs, loaders, metrics, models, optimizers, outputs, runs, states
+from . import (
+    contexts,
+    diagnostics,
+    knobs,
+    loaders,
+    metrics,
+    models,
+    optimizers,
+    outputs,
+    runs,
+    states,
+)
 
 __all__ = [
     "contexts",
+    "diagnostics",
     "knobs",
     "loaders",
     "metrics",

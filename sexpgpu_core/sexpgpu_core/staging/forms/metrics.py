@@ -1,20 +1,16 @@
-"""`metric`, `diagnostic`, `defdiagnostic`: what a file reports."""
+"""`metric`: what a file reports."""
 
 from __future__ import annotations
 
 from ...diagnostics import problem
 from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
-from ...evaluator.definitions import native_macro
-from ...evaluator.values import NIL, Cons, String, Symbol, T, Value
-from ..arguments import choice
+from ...evaluator.values import NIL, Cons, String, Symbol, Value
 from ..faults import describe
-from ..host import host, tracer
+from ..host import tracer
 from ..metrics import Reported
-from ..promote import node_of, operands
-from ..syntax import Declaration, tails
+from ..promote import node_of
 from ..table import tensor_builtin
-from ..tensor import is_tensor
 
 REDUCTIONS = ("mean", "sum", "max", "min")
 
@@ -81,38 +77,3 @@ def _by_index(row: Reported, by: Value, names: Value) -> None:
         hit = t.builder("cast", t.builder("equal", index, number), dtype="f32")
         both = hit if row.weights is None else t.builder("multiply", hit, row.weights)
         t.metrics.append(row._replace(name=f"{row.name}/{label}", weights=both))
-
-
-@tensor_builtin("diagnostic", "(name x &key (reduce :mean))")
-def diagnostic(name: Value, x: Value, *, reduce: Value = None) -> Value:
-    """A number that is computed only where it is selected; adds no node otherwise.
-
-    (diagnostic "gate" g)"""
-    tracer("diagnostic")
-    if not isinstance(name, String):
-        raise problem("E-METRIC", f"the name of a diagnostic is a string, not {describe(name)}")
-    if reduce is not None:
-        known = ["mean", "max", "min", "sum", "last", "norm", "histogram", "quantiles"]
-        choice("diagnostic", "reduce", reduce, known)
-    if not is_tensor(x):
-        operands("diagnostic", (x,))
-    return x
-
-
-@native_macro("defdiagnostic")
-def defdiagnostic(form: Cons, environment: Value) -> Value:
-    """(defdiagnostic name (&key param grad ...) [doc] (:for SELECTOR) form...): kept."""
-    d = Declaration(form)
-    parts = tails(form.cdr)
-    name = d.name(form.cdr, "the name of the diagnostic").name.lower()
-    if len(parts) < 3:
-        raise d.refuse("name, lambda list, (:for ...) and forms")
-
-    def finish() -> Value:
-        collector = host().collector
-        collector.claim("diagnostic", name, d.span)
-        collector.diagnostics[name] = form
-        return T
-
-    d.finish = finish
-    return d.expansion()

@@ -15,6 +15,7 @@ from ...evaluator.values import (
     String,
     Symbol,
     Value,
+    first_value,
     keyword,
     make_list,
 )
@@ -60,7 +61,9 @@ class Model:
         name, rest = self._name(arguments)
         scope = t.open_path(*opening) if opening else t.open(name, self.name)
         with scope:
-            return self.function.call(*rest)
+            found = self.function.call(*rest)
+            t.gave(first_value(found))
+            return found
 
     def _name(self, arguments: tuple[Value, ...]) -> tuple[str | None, tuple[Value, ...]]:
         for i in range(self.required, len(arguments) - 1):

@@ -10,6 +10,7 @@ from ...evaluator.values import NIL, Cons, Symbol, T, Value
 from ...experiment.declarations import (
     PRECISIONS,
     CheckpointDeclaration,
+    DiagnosticsChoice,
     PassDeclaration,
     RunDeclaration,
     TargetDeclaration,
@@ -169,11 +170,9 @@ def _made_checkpoint(read: dict[str, Any]) -> CheckpointDeclaration:
     )
 
 
-def _made_diagnostics(read: dict[str, Any]) -> Any:
-    return {
-        "every": read["every"].integer(1) if "every" in read else None,
-        "select": tuple(s.text() for s in read.get("select", ())),
-    }
+def _made_diagnostics(read: dict[str, Any]) -> DiagnosticsChoice:
+    made = DiagnosticsChoice(select=tuple(s.text() for s in read.get("select", ())))
+    return made._replace(every=read["every"].integer(1)) if "every" in read else made
 
 
 @native_macro("defeval")

@@ -72,6 +72,18 @@ def sexpgpu_sinks():
 
 
 @hookimpl
+def sexpgpu_diagnostics():
+    yield e.DiagnosticEntry(
+        name="toy/peak",
+        on="gradient",
+        reduce="max",
+        unit="",
+        doc="The greatest magnitude in a gradient.",
+        load="sexpgpu_toy.peak:peak",
+    )
+
+
+@hookimpl
 def sexpgpu_verbs():
     yield e.VerbEntry(
         name="toy",

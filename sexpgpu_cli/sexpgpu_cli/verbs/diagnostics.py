@@ -1,0 +1,83 @@
+"""`diagnostics RUN`: the numbers that a run samples, and those that it could; changes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sexpgpu_core.diagnostics import Problem, problem
+
+from .. import names
+from ..answer import Answer, bounded, cut, document
+from ..flags import verb
+from ..invocation import Invocation
+
+if TYPE_CHECKING:
+    from sexpgpu_core.runtime.runs import Run
+
+
+@verb("diagnostics")
+@click.argument("run", metavar="RUN", type=names.RUN)
+@click.option("--add", multiple=True, metavar="GLOB", help="Sample these too: grad/norm/**.")
+@click.option("--remove", multiple=True, metavar="GLOB", help="No longer sample these.")
+def diagnostics(
+    invocation: Invocation, run: str, add: tuple[str, ...], remove: tuple[str, ...]
+) -> Answer:
+    """List the numbers that RUN samples and those that there are; change them while it runs."""
+    from sexpgpu_core import rerun
+    from sexpgpu_core.compile.observers import check_globs
+
+    found = names.run_of(invocation, run)
+    probes, selected = rerun.probes(found)
+    available = [probe.name for probe in probes]
+    if add or remove:
+        check_globs(available, (*add, *remove))
+        found = asked(found, add, remove)
+        _, selected = rerun.probes(found)
+    shown = {
+        key: cut(values, invocation.limit)
+        for key, values in (("selected", selected), ("available", available))
+    }
+    told = document(
+        "diagnostics", run=found.path.name, **{key: values for key, (values, _) in shown.items()}
+    )
+    again = f"sexpgpu diagnostics {found.path.name} --limit 0"
+    omitted = {key: left for key, (_, left) in shown.items() if left}
+    if omitted:
+        told.update(omitted=omitted, more=again + " --json")
+    lines = []
+    for key, (values, left) in shown.items():
+        lines += [f"{key} {len(values) + left:,}", *(f"  {name}" for name in values)]
+        lines += [f"  ... {left:,} more: {again}"] if left else []
+    return Answer(told, bounded("\n".join(lines), again, invocation.limit))
+
+
+def asked(run: Run, add: tuple[str, ...], remove: tuple[str, ...]) -> Run:
+    """The run once it samples what is wanted. Raises E-USAGE-VALUE where it does not run, and
+    W-RUN-DIAGNOSTIC's reason where it cannot."""
+    from sexpgpu_core.runtime import control
+    from sexpgpu_core.runtime.watch import Watch
+
+    if not run.live:
+        raise _ended(run)
+    watch = Watch(run)
+    watch.look()
+    wanted = {*add, *(f"!{glob}" for glob in remove)}
+    control.ask(run.path, "diagnostics", add=list(add), remove=list(remove))
+    for events in watch.wait(None):
+        for event in events:
+            if event["event"] == "warning" and event["diagnostic"]["code"] == "W-RUN-DIAGNOSTIC":
+                raise problem("E-USAGE-VALUE", event["diagnostic"]["message"])
+        told = (watch.run.status or {}).get("diagnostics", {})
+        if wanted <= set(told.get("select", ())):
+            return watch.run
+    raise _ended(watch.run)
+
+
+def _ended(run: Run) -> Problem:
+    return problem(
+        "E-USAGE-VALUE",
+        f"{run.path.name} is not live: {run.state}",
+        hint="Numbers of a run that is resumed are chosen by run --diagnostics GLOB.",
+    )
