@@ -12,9 +12,9 @@ from .compile.output_programs import CompiledOutput, compile_output
 from .compile.outputs import Serving
 from .compile.replay import Replay
 from .diagnostics import nearest, problem
-from .ir.types import Type
+from .ir.types import Type, numpy_dtype
 from .records import NamedTuple
-from .runtime.fault import Cause, Fault
+from .runtime.fault import Cause, Explain, Fault
 from .runtime.prediction import Chunk, Prediction, fitted, run_output
 from .staging.initialize import initial_value
 from .staging.traced import TracedOutput
@@ -95,12 +95,14 @@ class Model:
             n: fitted(n, arrays[n], t, traced.rows and rows) for n, t in traced.fields.items()
         }
         chunks = _chunks(opened.compiled, fields, own, rows)
-        return run_output(opened.session, chunks, traced.axes, self._explain(opened))
+        return run_output(opened.session, chunks, traced.axes, self.explain(opened))
 
     def open(
         self, key: Key, traces: Mapping[str, TracedOutput], kept: Mapping[str, Type] | None = None
     ) -> Opened:
         """Compile, and give the device the checkpoint's values; what is `kept` begins at 0."""
+        import numpy as np
+
         compiled = compile_output(self.serving, key.output, traces, self.device, kept)
         self._same_values(compiled)
         if len(self._opened) >= OPEN:
@@ -110,6 +112,8 @@ class Model:
         for name in compiled.persistent.types:
             if name in self.values:
                 session.write(name, self.values[name])
+        for name, type in (kept or {}).items():
+            session.write(name, np.zeros(type.shape, numpy_dtype(type.dtype)))
         return opened
 
     def __enter__(self) -> Model:
@@ -205,7 +209,9 @@ class Model:
                 parameter=name,
             )
 
-    def _explain(self, opened: Opened) -> Any:
+    def explain(self, opened: Opened) -> Explain:
+        """Finds what made a launch fault."""
+
         def explain(fault: Fault) -> Cause | None:
             return Replay(opened.compiled.units, opened.session, self.operations)(fault)
 

@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("compile",),
     ("sweeps", "lisp_files", "registered"),
     ("training", "serving"),
+    ("generation",),
     ("api",),
     ("inspection", "trained", "rerun"),
     ("warm",),

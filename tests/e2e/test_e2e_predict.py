@@ -1,4 +1,4 @@
-"""predict: a trained model's outputs from the command line and from Python."""
+"""predict and sample: a trained model's outputs from the command line and from Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from e2e_program import TEXT, Folder, held, network, validate
 
 from sexpgpu_core import trained
+from sexpgpu_core.generation import Writer
 from sexpgpu_core.runtime import runs
+from sexpgpu_core.runtime.token_sampling import Sampler
 
 OUTPUTS = """
 (defoutput scores (&key inputs) "Shares of the letters." (softmax (network inputs) :axis -1))
@@ -156,3 +158,74 @@ def test_a_file_without_a_run_is_told(ran: Folder) -> None:
     done = ran.quick("predict", "other.lisp", "--output", "scores", "--json")
     held(done, 2)
     assert done.diagnostics[0]["code"] == "E-USAGE-RUN"
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory, kernel_cache: Path) -> Folder:
+    """A folder with a run of a small transformer over bytes."""
+    folder = Folder(tmp_path_factory.mktemp("sample"), kernel_cache)
+    folder.write("letters.txt", TEXT)
+    model = "(nn:linear (nn:transformer (nn:embedding x 256 16) 2 :heads 2 :rope t :causal t) 256)"
+    text = network(run=":steps 60 :seed 3", model=model).replace("(letter tokens)", "tokens")
+    output = "(defoutput next (&key tokens) (:autoregressive t) (network tokens))\n"
+    folder.write("x.lisp", text.replace("(defrun ", output + "(defrun "))
+    held(folder("run", "x.lisp", "--name", "one", "-q"), 0)
+    return folder
+
+
+def sampled(letters: Folder, *more: str) -> dict[str, Any]:
+    done = letters.quick("sample", "x.lisp", *more, "--json")
+    held(done, 0)
+    validate(done.document)
+    return done.document
+
+
+def test_a_seed_gives_a_text_again(letters: Folder) -> None:
+    first = sampled(letters, "--prompt", "the qu", "--tokens", "40")
+    assert first["prompt"] == list(b"the qu")
+    assert len(first["tokens"]) == 40
+    assert bytes(first["tokens"]).decode("utf-8", errors="replace") == first["text"]
+    again = sampled(letters, "--prompt", "the qu", "--tokens", "40")
+    assert again["tokens"] == first["tokens"]
+    other = sampled(letters, "--prompt", "the qu", "--tokens", "40", "--seed", "9")
+    assert other["tokens"] != first["tokens"]
+    greedy = [sampled(letters, "--temperature", "0", "--seed", str(n))["tokens"] for n in (1, 2)]
+    assert greedy[0] == greedy[1] == sampled(letters, "--top-k", "1")["tokens"]
+    text = letters.quick("sample", "x.lisp", "--prompt", "the qu", "--tokens", "40")
+    assert text.out.rstrip("\n") == ("the qu" + first["text"]).rstrip("\n")
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+def test_kept_keys_and_values_give_the_tokens_of_the_whole_graph(
+    letters: Folder, device: str
+) -> None:
+    save = runs.save(letters.path / "runs", "one")
+    with trained.model(*save, file=letters.path / "x.lisp", device_name=device) as model:
+        kept, whole = Writer(model), Writer(model, cached=False)
+        assert kept.context == 9
+        for sampler in (Sampler(seed=5), Sampler(0.0), Sampler(2.0, top_k=40, top_p=0.9)):
+            found = kept.write("the quick brown fox", 30, sampler)  # longer than the context
+            assert found.tokens == whole.write("the quick brown fox", 30, sampler).tokens
+
+
+@pytest.mark.parametrize(
+    ("argv", "exit_", "code"),
+    [
+        (("--output", "nxt"), 2, "E-USAGE-VALUE"),
+        (("--prompt", ""), 2, "E-USAGE-VALUE"),
+        (("--top-p", "1.5"), 2, "E-USAGE-VALUE"),
+        (("--from", "one@7"), 3, "E-CHECKPOINT-NONE"),
+    ],
+)
+def test_what_cannot_be_sampled_is_told(
+    letters: Folder, argv: tuple[str, ...], exit_: int, code: str
+) -> None:
+    done = letters.quick("sample", "x.lisp", *argv, "--json")
+    held(done, exit_)
+    assert [d["code"] for d in done.diagnostics] == [code]
+
+
+def test_an_output_that_is_not_autoregressive_is_told(ran: Folder) -> None:
+    for argv, exit_ in ((("--output", "scores"), 1), ((), 2)):
+        done = ran.quick("sample", "x.lisp", *argv, "--json")
+        held(done, exit_)

@@ -50,15 +50,14 @@ def check_experiment(
     Raises Problem or Problems as `compile_experiment` does; only what compiled is remembered.
     """
     traces = trace_experiment(experiment, evaluator, operations, loaders, Phases())
-    if experiment.outputs:
-        from .outputs import check_outputs
-
-        check_outputs(traces, evaluator, operations, loaders)
     sampled: Mapping[str, Sampled] = {}
     if experiment.diagnostics or experiment.run.diagnostics.select:
         from .observers import observe
 
         sampled = observe(experiment, evaluator, operations, traces.stages, rows)
+    stamp = _stamp(traces, operations, device, sampled)
+    if experiment.outputs:
+        _check_outputs(traces, evaluator, operations, loaders, stamp if remember else None)
 
     def compile_it() -> dict[str, Any]:
         from .pipeline import compile_traces
@@ -75,9 +74,34 @@ def check_experiment(
             "sampled": summary.get("diagnostics"),
         }
 
-    stamp = _stamp(traces, operations, device, sampled)
     found = remembered("checks", stamp, compile_it) if remember else compile_it()
     return summarize(traces, **found)
+
+
+def _check_outputs(
+    traces: Traces,
+    evaluator: Evaluator,
+    operations: Operations,
+    loaders: Mapping[str, Loader],
+    stamp: tuple[Any, ...] | None,
+) -> None:
+    """Raises Problems. Those of a text that was found sound without a warning are not traced."""
+    done = []
+
+    def warned() -> int:
+        from .outputs import check_outputs
+
+        before = len(evaluator.diagnostics)
+        check_outputs(traces, evaluator, operations, loaders)
+        done.append(True)
+        return len(evaluator.diagnostics) - before
+
+    experiment = traces.experiment
+    texts = (experiment.sha256, *(module.sha256 for module in experiment.modules))
+    chosen = tuple(sorted(experiment.selection.items()))
+    found = warned() if stamp is None else remembered("outputs", (stamp, texts, chosen), warned)
+    if found and not done:
+        warned()
 
 
 def _stamp(

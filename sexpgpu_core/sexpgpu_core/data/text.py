@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +160,18 @@ class FileText:
     def tokens(self) -> np.ndarray:
         return self._tokens
 
-    def decode(self, tokens: np.ndarray) -> str:
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text. Raises E-USAGE-VALUE for a character that the text has not."""
+        if self.characters is None:
+            return list(text.encode())
+        rank = {character: at for at, character in enumerate(self.characters)}
+        unknown = [character for character in text if character not in rank]
+        if unknown:
+            told = f"the text that was trained on has no character {unknown[0]!r}"
+            raise problem("E-USAGE-VALUE", told, hint="a prompt of its characters")
+        return [rank[character] for character in text]
+
+    def decode(self, tokens: Iterable[int]) -> str:
         """Text of token ids."""
         if self.characters is None:
             return bytes(int(t) for t in tokens).decode("utf-8", errors="replace")

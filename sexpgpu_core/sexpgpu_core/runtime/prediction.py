@@ -61,7 +61,7 @@ def _is_float(dtype: Any) -> bool:
 
 
 class Chunk(NamedTuple):
-    """One launch: the rows from `position` on."""
+    """One launch: the rows from `position` on; of one place of a sequence, its place."""
 
     facts: ProgramFacts
     position: int
@@ -92,7 +92,7 @@ def run_output(
 def launched(session: Session, chunk: Chunk, explain: Explain) -> dict[str, Any]:
     """The results of one launch; E-RUN-INDEX."""
     facts = chunk.facts
-    scalars = evaluate(facts.scalars, {"position": chunk.position})
+    scalars = evaluate(facts.scalars, dict.fromkeys(("position", "place"), chunk.position))
     outcome = session.program(facts.program).launch(chunk.arrays, scalars).outcome()
     if outcome.error is not None:
         fault = Fault("index", facts.program, 0, chunk.arrays, scalars, outcome)
