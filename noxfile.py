@@ -74,6 +74,24 @@ def tests(session: nox.Session) -> None:
 
 
 @nox.session
+def kill(session: nox.Session) -> None:
+    """200 times SIGKILL over runs of about a minute, at random moments and while a checkpoint is
+    written or removed: every resume ends in the same bits."""
+    install(session)
+    words = session.posargs or [
+        "--kills",
+        "200",
+        "--steps",
+        "22000",
+        "--every",
+        "40",
+        "--mean",
+        "5",
+    ]
+    session.run("python", *SAFE, "tests/kill/kill_runs.py", *words)
+
+
+@nox.session
 def third_party(session: nox.Session) -> None:
     """Build and install a plug-in that is not ours, and use each thing that it adds."""
     install(session, *TEST)

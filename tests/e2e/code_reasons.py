@@ -21,6 +21,8 @@ SHOWN_BY = {
     "E-USAGE-BROKEN": E2E + "runs.py::test_a_document_that_cannot_be_read_is_told_by_its_code",
     "E-RUN-LOST": E2E + "runs.py::test_a_run_whose_process_is_gone_is_lost_to_readers",
     "W-RUN-LINE": E2E + "runs.py::test_lines_that_do_not_parse_are_told_and_passed",
+    "E-PARAM-LOAD": CORE + "compile/test_compile_loads.py"
+    "::test_what_does_not_fit_is_told_with_both_names",
     "W-RUN-DIAGNOSTIC": CORE + "runtime/test_run_sampling.py"
     "::test_numbers_that_do_not_fit_are_refused_and_the_run_goes_on",
     "E-DEVICE-OPERATION": "tests/cpu/test_cpu_session.py"
@@ -53,7 +55,6 @@ NAMED = {"E-DEVICE-DISK"}
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
-    "published weights": "E-PARAM-LOAD",
     "parameters as values of others": "E-INIT-CYCLE",
     "states of rows": "E-STATE-ROWS W-STATE-ROWS",
     "several stages with unlike optimizers, patterns of due groups": "E-GROUP-STAGE"

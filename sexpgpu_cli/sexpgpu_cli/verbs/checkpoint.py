@@ -223,15 +223,21 @@ def _short(text: str) -> str:
 @click.option("-o", "--out", metavar="FILE", required=True, help="The safetensors file to write.")
 @click.option("--weights", type=click.Choice(["live", "ema"]), default="live", help="Which; live.")
 @click.option("--rename", "renames", multiple=True, metavar="A=B", help="'net/{i}=layers.{i}', /=.")
+@click.option("--transpose", multiple=True, metavar="GLOB", help="Reverse the axes: '**/w'.")
 def export(
-    invocation: Invocation, save: str, out: str, weights: str, renames: tuple[str, ...]
+    invocation: Invocation,
+    save: str,
+    out: str,
+    weights: str,
+    renames: tuple[str, ...],
+    transpose: tuple[str, ...],
 ) -> Answer:
     """Write a checkpoint's weights as one plain safetensors file, by parameter path."""
     from sexpgpu_core.checkpoint import export as exporting
 
     rules = [exporting.rule(text) for text in renames]
     run, saved = names.save_of(invocation, save)
-    listed, size = exporting.export(saved, Path(out), weights, rules)
+    listed, size = exporting.export(saved, Path(out), weights, rules, transpose)
     shown, left = cut(listed, invocation.limit)
     told = document(
         "export",

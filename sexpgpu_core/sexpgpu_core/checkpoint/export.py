@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..diagnostics import nearest, problem
 from ..records import NamedTuple
+from ..staging.selectors import glob_pattern
 from . import tensors
 from .disk import Disk
 from .folder import Saved, file_of
@@ -110,9 +111,27 @@ def _read(saved: Saved, file: str) -> dict[str, np.ndarray]:
     return {file_of(file, name): array for name, array in tensors.load(saved.path / file).items()}
 
 
-def export(saved: Saved, out: Path, which: str, rules: Sequence[Rule]) -> tuple[list[str], int]:
-    """Write `out`, whole or not at all. Returns its names and bytes. Raises E-USAGE-FILE."""
-    arrays = weights(saved, which)
+def turned(arrays: Mapping[str, np.ndarray], globs: Sequence[str]) -> dict[str, np.ndarray]:
+    """With the axes reversed of those whose path a glob matches. Raises E-USAGE-VALUE where one
+    matches nothing."""
+    found = dict(arrays)
+    for glob in globs:
+        pattern = glob_pattern(glob)
+        names = [name for name in arrays if pattern.match(name)]
+        if not names:
+            near = nearest(glob, arrays)
+            hint = f"did you mean {near}?" if near else f"paths: {' '.join(list(arrays)[:5])}"
+            raise problem("E-USAGE-VALUE", f"--transpose {glob} matches nothing", hint=hint)
+        found.update({name: arrays[name].T for name in names})
+    return found
+
+
+def export(
+    saved: Saved, out: Path, which: str, rules: Sequence[Rule], transposed: Sequence[str] = ()
+) -> tuple[list[str], int]:
+    """Write `out`, whole or not at all. `transposed`: globs of paths whose axes are reversed.
+    Returns its names and bytes. Raises E-USAGE-FILE, E-USAGE-VALUE."""
+    arrays = turned(weights(saved, which), transposed)
     new = renamed(sorted(arrays), rules)
     named = {new[name]: array for name, array in arrays.items()}
     scratch = out.with_name(f".{out.name}.{os.getpid()}")

@@ -6,10 +6,11 @@ Format: huggingface/safetensors, README "Format": u64 length, JSON header, data,
 from __future__ import annotations
 
 import json
+import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..ir.types import WIDTH, numpy_dtype
 
@@ -66,14 +67,38 @@ def _bytes(array: np.ndarray) -> Iterator[Any]:
 def header(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Dtype and shape of each array of a file. Raises ValueError where it is no such file."""
     with open(path, "rb") as file:
-        head = file.read(8)
-        (length,) = struct.unpack("<Q", head) if len(head) == 8 else (0,)
-        found: Mapping[str, Any] = json.loads(file.read(length))
+        found: Mapping[str, Any] = json.loads(file.read(_length(file)))
     return {
         name: (_DTYPES[entry["dtype"]], tuple(entry["shape"]))
         for name, entry in found.items()
         if name != "__metadata__"
     }
+
+
+def _length(file: BinaryIO) -> int:
+    """Bytes of the header. ValueError where the file is not as long."""
+    head = file.read(8)
+    (length,) = struct.unpack("<Q", head) if len(head) == 8 else (0,)
+    if 8 + length > os.fstat(file.fileno()).st_size:
+        raise ValueError("the header is cut short")
+    return int(length)
+
+
+def load_one(path: Path, name: str) -> np.ndarray:
+    """One array of a file. Raises KeyError, and ValueError where it is cut short."""
+    import numpy as np
+
+    with open(path, "rb") as file:
+        length = _length(file)
+        entry = json.loads(file.read(length))[name]
+        start, end = entry["data_offsets"]
+        file.seek(8 + length + start)
+        data = file.read(end - start)
+    if len(data) != end - start:
+        raise ValueError(f"{path.name} is cut short")
+    dtype = numpy_dtype(_DTYPES[entry["dtype"]])
+    array: np.ndarray = np.frombuffer(data, dtype).reshape(entry["shape"]).copy()
+    return array
 
 
 def load(path: Path) -> dict[str, np.ndarray]:

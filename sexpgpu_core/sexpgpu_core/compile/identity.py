@@ -79,14 +79,22 @@ def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:
     )
 
 
-def experiment_id(ir: str, experiment: Experiment, data: Mapping[str, str], steps: int) -> str:
+def experiment_id(
+    ir: str,
+    experiment: Experiment,
+    data: Mapping[str, str],
+    steps: int,
+    loads: tuple[Any, ...] = (),
+) -> str:
     """Twelve hex digits: IR, data and how it is read, seed, steps, precision, determinism.
 
-    `data`: fingerprints by "LOADER:STAGE". Selection, passes and device are not in it (65 A10).
+    `data`: fingerprints by "LOADER:STAGE"; `loads`: what is loaded to begin with.
+    Selection, passes and device are not in it (65 A10).
     """
     run = experiment.run
     read = tuple((key, found, _reading(experiment, key)) for key, found in data.items())
-    return digest(ir, read, run.seed, steps, run.precision, run.deterministic)[:12]
+    more = (loads,) if loads else ()
+    return digest(ir, read, run.seed, steps, run.precision, run.deterministic, *more)[:12]
 
 
 def evaluation_id(graph: str, declared: PassDeclaration, data: str, reading: Iterable[Any]) -> str:

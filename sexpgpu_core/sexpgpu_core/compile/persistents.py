@@ -13,6 +13,8 @@ from .stages import StageTrace
 if TYPE_CHECKING:
     import numpy as np
 
+    from .loads import Loads
+
 
 def persistent_types(stages: Iterable[StageTrace]) -> dict[str, Type]:
     """Parameters, optimizer states, EMA and model states: a union over stages, in that order."""
@@ -32,12 +34,18 @@ def persistent_types(stages: Iterable[StageTrace]) -> dict[str, Type]:
     return {**parameters, **optimizer, **averages, **states}
 
 
-def initials(stages: Iterable[StageTrace], seed: int) -> Callable[[str], np.ndarray]:
-    """The value of a persistent name at step 0; an EMA starts as its parameter."""
-    every = list(stages)
+def initials(
+    stages: Iterable[StageTrace], seed: int, loads: Loads | None = None
+) -> Callable[[str], np.ndarray]:
+    """The value of a persistent name at step 0: loaded, or as it is declared; an EMA starts as its
+    parameter."""
+    every, loaded = list(stages), loads.pieces if loads else {}
 
     def initial(name: str) -> np.ndarray:
         kind, _, path = name.partition(":")
+        piece = loaded.get(f"parameter:{path}" if kind == "ema" else name)
+        if piece is not None:
+            return piece.value()
         for stage in every:
             found = _initial(stage, kind, path, seed, lambda p: initial(f"parameter:{p}"))
             if found is not None:

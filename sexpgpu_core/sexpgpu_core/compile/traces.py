@@ -20,8 +20,10 @@ from .phases import Phases
 from .stages import PassTrace, StageTrace, Tracing
 
 if TYPE_CHECKING:
+    from ..ir.types import Type
     from ..runtime.curriculum import Ask
     from .ahead import Ahead
+    from .loads import Loads
 
 MANY_BORDERS = 10_000
 
@@ -38,6 +40,7 @@ class Traces(NamedTuple):
     tracing: Tracing
     ask: Ask | None = None  # the curriculum, and how it was run ahead
     ahead: Ahead | None = None
+    loads: Loads | None = None
 
     def pass_graphs(self) -> dict[str, Graph]:
         """Graphs of passes by program: eval/PASS, and eval/PASS/rest for the last short batch."""
@@ -77,8 +80,26 @@ def trace_experiment(
     data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
     pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
     ir = ir_hash(experiment, pairs, operations, _course(experiment, ahead))
-    identity = experiment_id(ir, experiment, data, steps)
-    return Traces(experiment, stages, passes, steps, ir, identity, tracing, tracing.ask, ahead)
+    loads = _loads(experiment, evaluator, stages)
+    identity = experiment_id(ir, experiment, data, steps, loads.digests if loads else ())
+    return Traces(
+        experiment, stages, passes, steps, ir, identity, tracing, tracing.ask, ahead, loads
+    )
+
+
+def _loads(
+    experiment: Experiment, evaluator: Evaluator, stages: Mapping[str, StageTrace]
+) -> Loads | None:
+    """What `load-params` gives to the parameters and states of all stages."""
+    if not experiment.loads:
+        return None
+    from .loads import plan_loads
+
+    types: dict[str, Type] = {}
+    for stage in stages.values():
+        types.update({f"parameter:{p}": v.type for p, v in stage.traced.parameters.items()})
+        types.update({f"state:{p}": v.type for p, v in stage.traced.states.items()})
+    return plan_loads(experiment.loads, types, evaluator.host.collector.base)
 
 
 def _course(experiment: Experiment, ahead: Ahead | None) -> tuple[Any, ...]:

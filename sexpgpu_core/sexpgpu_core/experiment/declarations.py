@@ -120,6 +120,24 @@ class TargetDeclaration(NamedTuple):
     span: Span | None
 
 
+class LoadDeclaration(NamedTuple):
+    """Weights to begin with: of the file or files `source`, or of the run of that name, whose
+    checkpoint `at` is a step, latest or best. `into`, `start`: prefixes of our names and theirs;
+    `renames`: (theirs, ours); globs of their names, of ours, of theirs."""
+
+    source: str
+    at: str | None
+    weights: str
+    into: str
+    start: str
+    renames: tuple[tuple[str, str], ...]
+    ignore: tuple[str, ...]
+    missing: tuple[str, ...]
+    transpose: tuple[str, ...]
+    cast: bool
+    span: Span | None
+
+
 class DiagnosticDeclaration(NamedTuple):
     """`on`: parameter (of `selector`, a staging Selector; None: all), step or scope (a glob).
     `given`: keywords that `body`, a Lisp function, asks for."""
@@ -202,6 +220,7 @@ class Experiment(NamedTuple):
     run: RunDeclaration
     modules: tuple[ModuleRead, ...]
     diagnostics: Mapping[str, DiagnosticDeclaration]
+    loads: tuple[LoadDeclaration, ...]
     selection: Mapping[str, str]  # what flags chose: variant point steps seed knob:NAME set:NAME
 
     def given(self) -> dict[str, str]:

@@ -107,6 +107,7 @@ class Job(NamedTuple):
     experiment_id: str
     evaluation_ids: Mapping[str, str]
     steps: int
+    weights: tuple[Mapping[str, Any], ...] = ()  # files that it begins with: path, sha256, bytes
     graphs: Mapping[str, str] = {}  # program -> text of its graph, for graph.ir
     summary: Mapping[str, Any] = {}  # what check prints and open records
     curriculum: Callable[[Mapping[str, Any], Callable[[str, str], Any]], str | None] | None = None

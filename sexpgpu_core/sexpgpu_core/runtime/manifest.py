@@ -38,6 +38,7 @@ def manifest(
         "files": list(files),
         "modules": list(modules),
         "data": [loader.identity() for loader in loaders.values()],
+        **({"weights": [_weights(w) for w in job.weights]} if job.weights else {}),
         "selection": job.experiment.chosen(),
         "deterministic": experiment.run.deterministic,
         "passes": {name: _pass(job, name) for name in job.passes},
@@ -95,6 +96,10 @@ def parameters(job: Job) -> int:
     """Numbers that are trained or could be."""
     types = job.persistent.types
     return sum(types[name].size for name in types if name.startswith("parameter:"))
+
+
+def _weights(file: Mapping[str, Any]) -> dict[str, Any]:
+    return {**file, "path": shown_path(str(file["path"]))}
 
 
 def _pass(job: Job, name: str) -> dict[str, Any]:

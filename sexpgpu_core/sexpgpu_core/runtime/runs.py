@@ -66,6 +66,12 @@ def read(path: Path) -> Run | None:
         return Run(path, manifest, None, broken.diagnostic)
 
 
+def _numbered(slug: str, name: str) -> bool:
+    """Whether a slug is `NAME-2`, `NAME-3`, ..., which a name that is taken becomes."""
+    start, _, number = slug.rpartition("-")
+    return start == name and number.isdecimal()
+
+
 def listing(root: Path, told: Callable[[Diagnostic], object] = lambda fault: None) -> list[Run]:
     """All runs below the root, newest first; `told` what cannot be read."""
     found = [run for path in folders(root) if (run := _listed(path, told)) is not None]
@@ -208,11 +214,17 @@ def of_file(root: Path, file: Path) -> Run:
 
 
 def resumable(root: Path, experiment_id: str, name: str | None = None) -> Run | None:
-    """The newest run of this experiment (or of that name) with a checkpoint (65 B10)."""
+    """The newest run of this experiment (or of that name) with a checkpoint (65 B10).
+
+    NAME-2 counts as NAME's where it is of this experiment: one that was killed before its first
+    checkpoint leaves the name taken.
+    """
     from ..checkpoint.folder import Checkpoints
 
     for run in listing(root):
-        named = run.path.name == name if name else run.manifest["experiment_id"] == experiment_id
+        same = run.manifest["experiment_id"] == experiment_id
+        again = name is not None and same and _numbered(run.path.name, name)
+        named = again or run.path.name == name if name else same
         if named and Checkpoints(run.path / "checkpoints").entries():
             return run
     return None

@@ -361,6 +361,7 @@ def _frozen(
         run=run,
         modules=_modules(evaluator),
         diagnostics=collector.diagnostics,
+        loads=tuple(collector.loads),
         selection={},
         **functions,
     )

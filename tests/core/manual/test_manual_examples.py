@@ -20,7 +20,7 @@ from sexpgpu_core.manual import CHAPTERS, entries, find, names
 
 ORACLE = Path(__file__).parents[2] / "fuzz" / "oracle.lisp"
 LATER = {"with-weights", "with-call", "load-params"}
-"""Forms of the run file that are not there yet."""
+"""Forms of the run file that are not there yet, and load-params, whose example wants a file."""
 
 
 class Case(NamedTuple):

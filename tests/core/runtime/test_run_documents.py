@@ -190,6 +190,20 @@ def test_a_run_is_found_by_path_word_slug_and_prefix(tmp_path):
     assert runs.resumable(root, "c" * 12) is None
 
 
+def test_a_run_whose_name_was_taken_is_resumed_by_that_name(tmp_path):
+    root, job = tmp_path / "runs", fake.a_job(tmp_path, 2)
+    for path in (root / "it", root / "it-2"):  # killed before its first checkpoint; the next one
+        begun = begin.begin(
+            job, root=root, machine=fake.machine_of(), loaders=fake.loaders_in(tmp_path), name="it"
+        )
+        assert begun.path == path
+        if path.name == "it":
+            begun.close()
+    run.run(job, fake.FakeSession(), begun, loaders=fake.loaders_in(tmp_path))
+    assert runs.resumable(root, job.experiment_id, "it").path == root / "it-2"
+    assert runs.resumable(root, "c" * 12, "it") is None, "it-2 of another experiment has its name"
+
+
 def test_a_run_whose_process_is_gone_is_lost(tmp_path):
     job = fake.a_job(tmp_path, 2)
     folder = begin.begin(

@@ -126,14 +126,14 @@
 ;;; Reports x under a name and returns it; a tensor with axes is reduced over all of them.
 (defun objective (&key image label)
   (metric "loss" (nn:cross-entropy (net image) label)))
-;;;; diagnostic -> metrics (name x &key (reduce :mean))
+;;;; diagnostic -> writing-diagnostics (name x &key (reduce :mean))
 ;;; A number that is computed only in steps where it is selected.
 (defmodel net (x)
   (let ((h (nn:linear x 64)))
     (diagnostic "alive" (mean (cast (> h 0) :f32)))
     (nn:linear (relu h) 10)))
-;;;; defdiagnostic -> metrics (name (&key field...) [doc] (:for selector | :step) form...)
-;;; A number of each matching parameter, or of the step.
+;;;; defdiagnostic -> writing-diagnostics (name (&key field...) [doc] (:for selector | :step | (:scope glob)) [(:reduce key)] form...)
+;;; A number of each matching parameter or model call, or of the step.
 (defdiagnostic weight-norm (&key param) "Length." (:for (select :rank 2)) (norm param))
 ;;;; losses -> objective (key x ...)
 ;;; Named losses, which groups pick by :loss.

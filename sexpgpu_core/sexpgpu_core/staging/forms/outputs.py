@@ -26,7 +26,6 @@ from .models import shape_slots, shape_value
 
 OUTPUT_OPTIONS = ("autoregressive", "state")
 FIELD_OPTIONS = ("shape", "dtype", "random")
-LOAD_OPTIONS = ("into", "from", "map", "ignore", "missing", "transpose", "cast")
 
 
 class Field(NamedTuple):
@@ -44,14 +43,6 @@ class Output(NamedTuple):
     fields: dict[str, Field | None]
     autoregressive: bool
     function: Any
-    span: Any
-
-
-class Load(NamedTuple):
-    """A `load-params`: `source` a path or ("run", name, options)."""
-
-    source: Any
-    options: dict[str, Any]
     span: Any
 
 
@@ -159,64 +150,3 @@ def _field(d: Declaration, output: str, name: str, options: dict[str, Any]) -> F
             "E-OUTPUT", f"the field {name} of {output} is {dtype}, and only floats are drawn"
         ).locate(random.span)
     return Field(Type(dtype, shape), drawn)
-
-
-def _filled(value: Any) -> Any:
-    if isinstance(value, Slot):
-        return value.value if isinstance(value.value, tuple) else value.python()
-    if isinstance(value, dict):
-        return {k: _filled(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return tuple(_filled(v) for v in value)
-    return value
-
-
-@native_macro("load-params")
-def load_params(form: Cons, environment: Value) -> Value:
-    """(load-params FROM option...): published weights, or another run's checkpoint (R35)."""
-    d = Declaration(form)
-    parts = tails(form.cdr)
-    if not parts:
-        raise d.refuse("it names a file", hint='(load-params "gpt2.safetensors" :into "gpt")')
-    source = _read_from(d, parts[0])
-    options = {
-        key: [d.slot(t, f":{key}") for t in literal(d, at, f":{key}")]
-        if key in ("ignore", "missing", "transpose")
-        else _pairs(d, at)
-        if key == "map"
-        else d.slot(at, f":{key}")
-        for key, at in keyword_pairs(d, parts[0].cdr, LOAD_OPTIONS).items()
-    }
-
-    def finish() -> Value:
-        filled = {k: _filled(v) for k, v in options.items()}
-        host().collector.loads.append(Load(_filled(source), filled, d.span))
-        return T
-
-    d.finish = finish
-    return d.expansion()
-
-
-def _pairs(d: Declaration, tail: Cons) -> list[list[Slot]]:
-    return [
-        [d.slot(p, "a name") for p in literal(d, t, "a pair")] for t in literal(d, tail, ":map")
-    ]
-
-
-def _read_from(d: Declaration, tail: Cons) -> Any:
-    form = tail.car
-    if (
-        form.__class__ is Cons
-        and form.car.__class__ is Symbol
-        and form.car.name == "RUN-CHECKPOINT"
-    ):
-        parts = tails(form.cdr)
-        if not parts:
-            raise problem("E-FORM-SHAPE", "run-checkpoint names a run").locate(d.span)
-        options = keyword_pairs(d, parts[0].cdr, ("at", "weights"), "run-checkpoint")
-        return [
-            "run",
-            d.slot(parts[0], "the run"),
-            {k: d.slot(t, f":{k}") for k, t in options.items()},
-        ]
-    return d.slot(tail, "the file of load-params")
