@@ -90,6 +90,10 @@
 (defmodel net (x)
   (bind-shape (rows width) x
     (nn:linear (reshape x (list rows width)) 10)))
+;;;; check-shape -> models ((size...) x)
+;;; x, whose sizes must be what the forms say; _ skips an axis.
+(defmodel net (x)
+  (nn:linear (check-shape (_ 64) x) 10))
 ;;;; f32 -> numerics (form...)
 ;;; The forms computed in f32 where the run's precision is lower.
 (defmodel net (x)
