@@ -24,6 +24,9 @@ ONNX = "onnx==1.23.2"
 SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
 
+HERE = {"PYTHONPATH": str(ROOT)}
+"""For what stands in the checkout and is installed nowhere."""
+
 NEXT = """
 What to try next:
   nox -s dev                                   an environment in .venv with everything editable
@@ -161,10 +164,11 @@ def graphs(session: nox.Session) -> None:
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
     install(session, TORCH)
-    chosen = session.posargs or ["step", "start", "phases", "language"]
-    for name in chosen:
-        more = ("--neighbour",) if name == "step" else ()
-        session.run("python", f"bench/{name}.py", *more, "--save", name)
+    for name in session.posargs or ["models", "start", "phases", "language"]:
+        if name == "models":
+            session.run("python", *SAFE, "-m", "bench", "--neighbour", "--save", name, env=HERE)
+        else:
+            session.run("python", f"bench/{name}.py", "--save", name)
 
 
 @nox.session

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from typing import Any
 
-from worker_sexpgpu import CONTEXT
+from ours import context
 
 from sexpgpu_core import api
 from sexpgpu_core.ir.scalars import evaluate
@@ -58,7 +58,7 @@ def main() -> None:
         session.write(name, job.initial(name))
     stage = next(iter(job.stages.values()))
     batch = loaded.loaders[stage.loader].batch(stage.stage, 0, stage.step.fields)
-    scalars = {n: evaluate(t, CONTEXT) for n, t in stage.step.scalars.items()}
+    scalars = {n: evaluate(t, context(200, 2000)) for n, t in stage.step.scalars.items()}
     program = session.program(stage.step.program)
     start = time.perf_counter()
     program.launch(batch, scalars).outcome()

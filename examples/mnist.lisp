@@ -7,6 +7,7 @@
 (defknob images "*images-idx3-ubyte*" "The files of pictures in it."       :type string)
 (defknob labels "*labels-idx1-ubyte*" "The files of labels in it."         :type string)
 (defknob width  16                    "Channels of the first convolution." :type (integer 1))
+(defknob rate   0.25                  "Dropout."                           :type (float 0 (1)))
 (defknob lr     2e-3                  "Peak learning rate."                :type (float (0) 1))
 (defknob epochs 4                     "Passes over the pictures."          :type (integer 1))
 
@@ -29,7 +30,7 @@
   (let* ((x (features image width :name "first"))
          (x (features x (* 2 width) :name "second"))
          (x (relu (nn:linear (flatten x :start 1) 128 :init (he)))))
-    (nn:linear (dropout x 0.25) 10)))
+    (nn:linear (dropout x rate) 10)))
 
 (defun objective (&key image label)
   (let ((logits (network image)))

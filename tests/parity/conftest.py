@@ -22,11 +22,11 @@ def _there() -> bool:
 collect_ignore_glob = [] if _there() else ["test_*.py"]
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [
-    str(ROOT / "bench"),
+    str(ROOT),
     str(ROOT / "tests" / "builtins"),
     str(ROOT / "tests" / "core" / "ir"),
     str(ROOT / "tests" / "optim"),
-]  # the twin; calls of builtins; the table of shapes; optimizers' problems
+]  # twins of models; calls of builtins; the table of shapes; optimizers' problems
 
 _WORST: dict[str, float] = {}
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from gpt_torch import Gpt, Shape, by_path
 
+from bench.twins.chars import Gpt, Shape, by_path
 from sexpgpu_core import api
 from sexpgpu_core.autodiff import differentiate
 from sexpgpu_core.compile.pipeline import Compiled
@@ -77,7 +77,7 @@ def turned(path: str, array: Any) -> Any:
 
 def loss_of(model: Gpt, batch: dict[str, Any]) -> torch.Tensor:
     tokens = torch.from_numpy(batch["tokens"].astype("i8"))
-    loss: torch.Tensor = model(tokens[:, :-1], tokens[:, 1:])
+    loss: torch.Tensor = model(tokens)
     return loss
 
 

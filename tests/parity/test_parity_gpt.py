@@ -8,8 +8,9 @@ import gpt_sides
 import numpy as np
 import pytest
 import torch
-from gpt_torch import by_path, learning_rate, optimizer
 
+from bench.twins import Setup
+from bench.twins.chars import by_path, optimizer, rate
 from sexpgpu_core.ir.scalars import evaluate
 
 STEPS = 8
@@ -61,7 +62,7 @@ def test_steps_of_adamw_with_clipping_are_pytorchs(text: str, device: str, worst
     losses, norms = [], []
     for step in range(STEPS):
         for group in update.param_groups:
-            group["lr"] = learning_rate(step)
+            group["lr"] = rate(step, Setup({"lr": 1e-3}, {}, 2000))
         loss = gpt_sides.loss_of(model, ours.batch(step))
         update.zero_grad()
         loss.backward()

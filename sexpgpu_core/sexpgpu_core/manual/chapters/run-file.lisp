@@ -183,6 +183,14 @@
   (* peak (min 1 (/ (ctx :step) steps))))
 (defun optimizer ()
   (groups (group :rest (optim:sgd :lr (ramp 0.1 50)))))
+;;;; optimizer-apply -> optimizer-groups (optimizer param grad)
+;;; The parameter as another optimizer updates it; its states join those of the body.
+(defoptimizer halved (inner)
+  "Half the step of another optimizer."
+  (optimizer-update (param grad)
+    (lerp param (optimizer-apply inner param grad) 0.5)))
+(defun optimizer ()
+  (groups (group :rest (halved (optim:sgd :lr 0.1)))))
 ;;;; param-path -> optimizer-groups (param)
 ;;; The path of the parameter whose update is traced.
 (defoptimizer plain (&key (lr 0.1))

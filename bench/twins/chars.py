@@ -1,4 +1,4 @@
-"""The GPT of `examples/chars.lisp` in PyTorch: the other side of the step benchmark and of parity.
+"""The GPT of `examples/chars.lisp` in PyTorch.
 
 The same mathematics as nanoGPT's CPU experiment: pre-norm blocks without biases, exact GELU, tied
 head, AdamW with decay on matrices only. `by_path` maps our parameters' paths to its own.
@@ -6,13 +6,15 @@ head, AdamW with decay on matrices only. `by_path` maps our parameters' paths to
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
 from torch.nn import functional as F  # noqa: N812 - torch's own usage
+
+from . import Place, Setup, adamw, warmup_cosine
+
+CLIP = 1.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Block(nn.Module):
 
 
 class Gpt(nn.Module):
-    """Tokens and targets (b, n) to the mean cross-entropy."""
+    """Tokens (b, n + 1) to the mean cross-entropy of each after the first."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -63,12 +65,13 @@ class Gpt(nn.Module):
             if isinstance(module, (nn.Linear, nn.Embedding)):
                 nn.init.normal_(module.weight, 0, 0.02)
 
-    def forward(self, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        tokens, targets = tokens[:, :-1], tokens[:, 1:]
+        x = self.wte(tokens) + self.wpe.weight[: tokens.shape[1]]
         for block in self.blocks:
             x = block(x)
         logits = self.norm(x) @ self.wte.weight.T
-        return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return F.cross_entropy(logits.flatten(0, 1), targets.reshape(-1))
 
 
 BLOCK = {
@@ -92,18 +95,23 @@ def by_path(model: Gpt) -> dict[str, nn.Parameter]:
     return found
 
 
+def build(setup: Setup) -> Gpt:
+    sizes = {n: setup.knobs[n] for n in ("depth", "width", "heads", "context")}
+    vocabulary = setup.weights["gpt/wte"].shape[0]
+    return Gpt(Shape(**sizes, batch=setup.knobs["batch-size"], vocabulary=vocabulary))
+
+
+def places(model: Gpt) -> dict[str, Place]:
+    turn = lambda path: "linear" if path.endswith("/w") else ""
+    return {path: Place(p, turn(path)) for path, p in by_path(model).items()}
+
+
 def optimizer(model: nn.Module) -> torch.optim.AdamW:
     """AdamW as the experiment has it: decay 0.1 on matrices, none on vectors."""
-    parameters = list(model.parameters())
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": 0.1},
-        {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.99), fused=True)
+    return adamw(model, 0.1, beta2=0.99)
 
 
-def learning_rate(step: int) -> float:
-    """Warm-up over 100 steps, then cosine from 1e-3 to 1e-4 at step 2,000."""
-    if step < 100:
-        return 1e-3 * (step + 1) / 100
-    return 1e-4 + 0.5 * (1 + math.cos(math.pi * (step - 100) / 1900)) * 9e-4
+def rate(step: int, setup: Setup) -> float:
+    """Warm-up over 100 steps, then cosine to a tenth at the last step."""
+    peak = setup.knobs["lr"]
+    return warmup_cosine(step, peak, 100, setup.steps, peak / 10)

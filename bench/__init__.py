@@ -1,0 +1,1 @@
+"""Measures: models beside PyTorch (`python -P -m bench`), start-up, compiling, the language."""

@@ -1,0 +1,60 @@
+"""The models that are measured: a run file, the knobs that make both sides the same, its data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import corpus
+
+ROOT = Path(__file__).parents[1]
+DATA = ROOT.parent / "shared" / "data"
+"""Where the public files are; a model whose file is not there is measured on made ones."""
+
+
+class Model(NamedTuple):
+    """An example and its twin `bench/twins/NAME.py`. `images`: channels-last is tried too.
+    `sets` makes data where it must, and gives knobs."""
+
+    sets: Callable[[Path], Mapping[str, str]]
+    images: bool = False
+
+
+def _text(folder: Path) -> Mapping[str, str]:
+    return {"text": json.dumps(str(corpus.write(folder)))}
+
+
+def _pictures(folder: Path) -> Mapping[str, str]:
+    at = DATA if (DATA / "mnist_t10k-labels-idx1-ubyte.gz").exists() else corpus.pictures(folder)
+    return {"folder": json.dumps(str(at))}
+
+
+MODELS: Mapping[str, Model] = {
+    "chars": Model(_text),
+    "digits": Model(lambda folder: {"rate": "0.0"}),
+    "mnist": Model(lambda folder: {**_pictures(folder), "rate": "0.0"}, images=True),
+}
+"""Dropout is off: the sides draw other numbers, and their losses are compared."""
+
+
+class Spec(NamedTuple):
+    """What a worker is started with: all of it is text and numbers."""
+
+    model: str
+    sets: list[tuple[str, str]]
+    folder: str
+    device: str = "cpu"
+    threads: int = 1
+    steps: int = 50
+    mode: str = "eager"
+    channels_last: bool = False
+
+    @property
+    def file(self) -> Path:
+        return ROOT / "examples" / f"{self.model}.lisp"
+
+
+def spec_of(name: str, folder: Path, **more: Any) -> Spec:
+    return Spec(name, list(MODELS[name].sets(folder).items()), str(folder), **more)
