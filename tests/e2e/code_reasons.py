@@ -62,10 +62,10 @@ _LATER = {
     "evaluation with averaged weights": "E-EMA-MISSING W-EMA-STATE",
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE W-PRECISION-UPDATE",
     "lints of passes": "W-EVAL-PARTIAL W-TEST-OFTEN W-SMOOTHED-METRIC",
-    "lints of scopes and of the layout": "W-SCOPE-UNNAMED W-CTX-SCALE",
+    "lints of scopes": "W-SCOPE-UNNAMED",
     "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED"
     " W-STAT-LEAK",
-    "check --deep, bundles": "W-TARGET-LEAK W-NONDETERMINISTIC W-DEEP-CHANCE"
+    "check --deep, bundles": "W-NONDETERMINISTIC W-DEEP-CHANCE"
     " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
     "the disk that a run will take": "E-DEVICE-DISK",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"

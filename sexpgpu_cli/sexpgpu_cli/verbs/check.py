@@ -167,6 +167,7 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
     for group in summary.get("groups", ())[:2]:
         what = f"{group['count']:,} parameters by {group['optimizer']}"
         lines.append(("group", f"{group['name']}: {what}"))
+    lines += [("proved", claim) for claim in summary.get("proved", ())[:1]]
     passes = " ".join(summary.get("evaluation_ids", {}))
     if passes:
         lines.append(("passes", passes))
@@ -176,7 +177,7 @@ def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append(("sampled", f"{what}, {100 * said['share']:.2g} % more work"))
     for run in summary.get("exists", ())[:1]:
         lines.append(("exists", f"{run['run']} ({run['state']})"))
-    return lines
+    return lines[:12]
 
 
 def _course(summary: dict[str, Any]) -> str:

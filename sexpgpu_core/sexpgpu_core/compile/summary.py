@@ -46,6 +46,7 @@ def summarize(
             for number, group in enumerate(first.optimization.groups, 1)
         ],
         "precision": _precision(first),
+        "proved": list(dict.fromkeys(p for s in traces.stages.values() for p in s.traced.proved)),
         **({"stages": _stages(traces)} if traces.ahead is not None else {}),
         **({"diagnostics": dict(sampled)} if sampled is not None else {}),
     }

@@ -20,7 +20,9 @@ STYLE = {
     "new": "\x1b[32m",
     "bold": "\x1b[1m",
 }
-QUIET_FACTS = frozenset(("given", "nearest", "kind", "file", "distribution", "sizes", "axis"))
+QUIET_FACTS = frozenset(
+    ("given", "nearest", "kind", "file", "distribution", "sizes", "axis", "way")
+)
 """Facts that the message and the hint say already."""
 
 

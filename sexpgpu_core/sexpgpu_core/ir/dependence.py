@@ -8,6 +8,7 @@ zero. What is not known is taken as everywhere: the law is that no value changes
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from ..records import NamedTuple
 from .bands import NOTHING, Facts, index_facts
@@ -97,6 +98,7 @@ class Walk:
         self.given = set(reaches)
         self.reaches = reaches
         self.facts = facts
+        self._known: dict[tuple[Any, ...], tuple[tuple[int, int, int, str], ...]] = {}
 
     def step(self, node: Node) -> None:
         given = [self.reaches[v.node.id, v.result] for v in node.operands]
@@ -124,7 +126,7 @@ class Walk:
             from .loop_dependence import RULES as LOOP_RULES
 
             return [(r, NOTHING) for r in LOOP_RULES[node.operation](self, node, operands)]
-        if node.operation in RULES or not _is_composite(node, operands, self.operations):
+        if node.operation in RULES or not self._is_composite(node, operands):
             return None
         try:
             parts = expansion(node, self.operations)
@@ -146,6 +148,24 @@ class Walk:
             (walk.reaches[v.node.id, v.result], walk.facts[v.node.id, v.result]) for v in results
         ]
 
+    def _is_composite(self, node: Node, operands: list[Reach]) -> bool:
+        """Where a mask may count, or the operation has no axis relations of its own."""
+        if all(r.empty for r in operands):
+            return False
+        if node.operation == "attention":
+            return bool(node.get("extras"))
+        return not self._relations(node)
+
+    def _relations(self, node: Node) -> tuple[tuple[int, int, int, str], ...]:
+        """The operation's axis relations; asked once for nodes that are alike: layers repeat."""
+        types = tuple([v.node.types[v.result] for v in node.operands])
+        key = (node.operation, types, node.attributes)
+        found = self._known.get(key)
+        if found is None:
+            found = self.operations[node.operation].depends(types, dict(node.attributes)).axes
+            self._known[key] = found
+        return found
+
     def _reach(self, node: Node, operands: list[Reach], facts: list[Facts]) -> Reach:
         reached = [k for k, r in enumerate(operands) if not r.empty]
         if not reached:
@@ -161,8 +181,7 @@ class Walk:
 
     def _by_rows(self, node: Node, k: int, reach: Reach) -> Reach:
         """By the operation's own axis relations; a pair that is not listed is everywhere."""
-        types = tuple(v.type for v in node.operands)
-        rows = self.operations[node.operation].depends(types, dict(node.attributes)).axes
+        rows = self._relations(node)
         found: dict[int, Interval] = {}
         for axis, (low, high) in reach.axes.items():
             target = [(r, how) for r, operand, a, how in rows if (operand, a) == (k, axis)]
@@ -184,16 +203,6 @@ HOW: dict[str, Callable[[int, int], Interval]] = {
     "le": lambda low, high: (-FAR, high),
     "ge": lambda low, high: (low, FAR),
 }
-
-
-def _is_composite(node: Node, operands: list[Reach], operations: Operations) -> bool:
-    """Where a mask may count, or the operation has no axis relations of its own."""
-    if all(r.empty for r in operands):
-        return False
-    if node.operation == "attention":
-        return bool(node.get("extras"))
-    types = tuple(v.type for v in node.operands)
-    return not operations[node.operation].depends(types, dict(node.attributes)).axes
 
 
 def _stretched(node: Node, k: int, axis: int, at: int) -> bool:

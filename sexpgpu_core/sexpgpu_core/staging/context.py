@@ -40,6 +40,11 @@ NAMES = {
 }  # fmt: skip
 
 
+SCALED = {"batch": "PO", "microbatches": "POG", "world": "POG"}
+"""Keys that tell how the batch is cut, and where that changes what is trained. B alone says nothing
+of it, but in code of an example a block has fewer rows."""
+
+
 class Context(NamedTuple):
     """What `(ctx key)` answers in one trace. `values`: number and text keys, as Python values;
     in curriculum step scalars and counters too. `counters`: names of all loaders' counters."""

@@ -43,3 +43,12 @@ def call_of_module(t: Tracer, path: str) -> Span | None:
 
 def within(inner: Span, outer: Span) -> bool:
     return inner.source is outer.source and outer.start <= inner.start <= inner.end <= outer.end
+
+
+def called(node: Node, place: Span | None) -> str:
+    """What the file calls that made a node: a builtin, or the operation in a module's function."""
+    text = place.text if place is not None else ""
+    head = text[1:].split(None, 1)[0].strip("()") if text[:1] == "(" and text[1:] else ""
+    if not head or head[0] in "'#`(":
+        return node.operation
+    return f"{node.operation} in {head}" if ":" in head else head

@@ -8,6 +8,7 @@ from ..diagnostics import Diagnostic, Problem, diagnostic, nearest, problem
 from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Function, Value, first_value, keyword
 from ..experiment.declarations import Experiment
+from ..ir.graph import Node as GraphNode
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
 from ..ir.types import FLOATS, Type
@@ -18,6 +19,7 @@ from .contract import Fields, field_names
 from .faults import describe
 from .host import host
 from .metrics import Cutter, Reported, check_names, of_parameters, report
+from .mixing import check_examples
 from .tensor import Tensor
 from .traced import Metric, Traced
 from .tracer import Tracer
@@ -106,6 +108,7 @@ class Program:
         kinds: dict[str, str] = {}
         if training:
             kinds = _check_affine(self.evaluator, cutter, losses, blocks)
+            self._check_dependence(list(losses.values()), cutter)
             for number, ratio in enumerate(cutter.ratios.values()):
                 results.update(ratio.results(number))
         metrics = self._metrics(cutter, results, losses, training)
@@ -126,7 +129,22 @@ class Program:
             tuple(t.sites),
             frozenset(name for name, kind in kinds.items() if kind == "sum"),
             t.watched,
+            tuple(t.proved),
         )
+
+    def _check_dependence(self, losses: list[Node], cutter: Cutter) -> None:
+        """Warnings about examples that affect each other and labels that the model reads; once a
+        place."""
+        known = {(d.code, d.span) for d in self.evaluator.diagnostics}
+        found = list(check_examples(self.t, losses, cutter.axes))
+        if any(map(_has_labels, self.t.root.builder.graph.nodes)):
+            from .targets import check_targets
+
+            found += check_targets(self.t)
+        for warning in found:
+            if (warning.code, warning.span) not in known:
+                known.add((warning.code, warning.span))
+                self.evaluator.warn(warning)
 
     def _metrics(
         self, cutter: Cutter, results: dict[str, Node], losses: dict[str, Node], training: bool
@@ -146,6 +164,11 @@ class Program:
                 if metric.name in batchwise:
                     self.evaluator.warn(_batchwise(metric))
         return found
+
+
+def _has_labels(node: GraphNode) -> bool:
+    """Whether it is a loss of a label a position, whose model could read it."""
+    return node.operation == "cross-entropy" and len(node.operands[1].shape) == 2
 
 
 class _Fields(dict[str, Value]):

@@ -111,6 +111,7 @@ class Traced(NamedTuple):
     sites: tuple[str, ...]  # of random nodes
     summed: frozenset[str] = frozenset()  # losses that are sums over the batch, not means
     watched: Watched = UNWATCHED
+    proved: tuple[str, ...] = ()  # which positions are read, in words
 
 
 class TracedOutput(NamedTuple):

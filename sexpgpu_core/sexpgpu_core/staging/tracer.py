@@ -52,6 +52,7 @@ class Tracer:
         self.metrics: list[Any] = []  # metrics.Reported
         self.written: dict[str, Written] = {}
         self.outputs: dict[str, Node] = {}  # of models, by the scope's path
+        self.proved: list[str] = []  # what is known of which positions are read, in words
         self.frozen = 0
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
         self.weights: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
@@ -93,12 +94,15 @@ class Tracer:
             around.builder.operations, origin=self._origin, limit=around.builder.limit
         )
         builder.policy = self.builder.policy
-        self.region = Region(builder, around, what, first, machine.current().call_span)
+        evaluator = machine.current()
+        form = evaluator.call_form
+        self.region = Region(builder, around, what, first, evaluator.call_span)
         self.builder = builder
         try:
             yield self.region
         finally:
             self.region, self.builder = around, around.builder
+            evaluator.call_form = form  # what comes next belongs to the builtin's call
 
     def in_step(self, what: str) -> None:
         """E-STAGE-ESCAPE inside the function of a scan and the like, whose graph is a body."""

@@ -6,9 +6,9 @@ from ...diagnostics import nearest, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
 from ...ir.policy import CHOICES
-from ..context import lisp_value
+from ..context import NAMES, SCALED, Context, lisp_value
 from ..faults import describe
-from ..host import host, tracer
+from ..host import host, tracer, warn
 from ..syntax import Declaration, keyword_pairs
 from ..table import tensor_builtin
 
@@ -26,7 +26,9 @@ def ctx(key: Value, *more: Value) -> Value:
         context = at.tracer.context
         if name == "mode" and context.place in "POEGU":
             return keyword(at.tracer.mode[1:].upper())
-        return context.ask(name, more)
+        found = context.ask(name, more)
+        _warn_of_layout(context, name)
+        return found
     if at.context is None:
         raise problem(
             "E-CTX-KEY",
@@ -34,7 +36,20 @@ def ctx(key: Value, *more: Value) -> Value:
             hint="ask inside prepare, objective, evaluate, optimizer, curriculum or a counter",
             key=name,
         )
-    return at.context.ask(name, more)
+    found = at.context.ask(name, more)
+    _warn_of_layout(at.context, name)
+    return found
+
+
+def _warn_of_layout(context: Context, key: str) -> None:
+    """W-CTX-SCALE: what is traced with these numbers depends on how the batch is cut."""
+    if context.place in SCALED.get(key, ""):
+        warn(
+            "W-CTX-SCALE",
+            f"(ctx :{key}) in {NAMES[context.place]}: what is computed depends on how the batch "
+            "is cut",
+            key=key,
+        )
 
 
 @native_macro("loader-info")
@@ -164,7 +179,6 @@ def per_block(form: Cons, environment: Value) -> Value:
 @tensor_builtin("%per-block", "(x)")
 def mark_per_block(x: Value) -> Value:
     """Notes that the value is meant over the rows of a block: the loss is the mean over blocks."""
-    from ..host import warn
     from ..promote import node_of
 
     t = tracer("per-block")
