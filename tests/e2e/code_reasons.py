@@ -56,10 +56,8 @@ NAMED = {"E-DEVICE-DISK"}
 
 _LATER = {
     "parameters as values of others": "E-INIT-CYCLE",
-    "states of rows": "E-STATE-ROWS W-STATE-ROWS",
     "several stages with unlike optimizers, patterns of due groups": "E-GROUP-STAGE"
     " E-GROUP-PATTERNS",
-    "evaluation with averaged weights": "E-EMA-MISSING W-EMA-STATE",
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE W-PRECISION-UPDATE",
     "lints of passes": "W-EVAL-PARTIAL W-TEST-OFTEN W-SMOOTHED-METRIC",
     "lints of scopes": "W-SCOPE-UNNAMED",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ..ir.types import Type, numpy_dtype
 from ..staging.init_program import InitProgram
 from ..staging.initialize import initial_value
-from .stages import StageTrace
+from ..staging.traced import Traced
+from ..step.updates import averaged_states
+from .stages import PassTrace, StageTrace
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,8 +18,11 @@ if TYPE_CHECKING:
     from .loads import Loads
 
 
-def persistent_types(stages: Iterable[StageTrace]) -> dict[str, Type]:
-    """Parameters, optimizer states, EMA and model states: a union over stages, in that order."""
+def persistent_types(
+    stages: Iterable[StageTrace], passes: Iterable[PassTrace] = ()
+) -> dict[str, Type]:
+    """Parameters, optimizer states, EMA, model states and states of rows: a union over stages, in
+    that order. A pass has rows of its own."""
     parameters: dict[str, Type] = {}
     optimizer: dict[str, Type] = {}
     averages: dict[str, Type] = {}
@@ -29,20 +34,44 @@ def persistent_types(stages: Iterable[StageTrace]) -> dict[str, Type]:
             optimizer.update({f"optimizer:{path}/{s.name}": s.type for s in update.states})
             if stage.optimization.ema is not None:
                 averages[f"ema:{path}"] = stage.traced.parameters[path].type
+        averaged = averaged_states(stage.traced, stage.optimization)
         for path, state in stage.traced.states.items():
-            states[f"state:{path}"] = state.type
+            if not state.rows:
+                states[f"state:{path}"] = state.type
+            if f"state:{path}" in averaged and stage.optimization.ema is not None:
+                averages[f"ema:{path}"] = state.type
+        states.update(_rows(stage.traced, stage.microbatches))
+    for evaluation in passes:
+        if evaluation.whole is not None:
+            states.update(_rows(evaluation.whole, 1))
     return {**parameters, **optimizer, **averages, **states}
 
 
+def _rows(traced: Traced, blocks: int) -> dict[str, Type]:
+    """States of rows of one program: a row for each of the whole batch."""
+    found = {}
+    for state in traced.states.values():
+        if state.rows:
+            dtype, (rows, *rest) = state.type
+            found[f"rows:{state.rows}"] = Type(dtype, (rows * blocks, *rest))
+    return found
+
+
 def initials(
-    stages: Iterable[StageTrace], seed: int, loads: Loads | None = None
+    stages: Iterable[StageTrace],
+    types: Mapping[str, Type],
+    seed: int,
+    loads: Loads | None = None,
 ) -> Callable[[str], np.ndarray]:
     """The value of a persistent name at step 0: loaded, or as it is declared; an EMA starts as its
-    parameter."""
+    parameter. States of rows are 0 here: a program gives them their `:init` where an epoch or a
+    pass begins."""
     every, loaded = list(stages), loads.pieces if loads else {}
 
     def initial(name: str) -> np.ndarray:
         kind, _, path = name.partition(":")
+        if kind == "rows":
+            return _zeros(types[name])
         piece = loaded.get(f"parameter:{path}" if kind == "ema" else name)
         if piece is not None:
             return piece.value()
@@ -60,6 +89,8 @@ def _initial(
 ) -> np.ndarray | None:
     if kind in ("parameter", "ema"):
         parameter = stage.traced.parameters.get(path)
+        if parameter is None and kind == "ema":
+            return _initial(stage, "state", path, seed, others)
         if parameter is None:
             return None
         if isinstance(parameter.init, InitProgram):
@@ -69,6 +100,12 @@ def _initial(
         state = stage.traced.states.get(path)
         return state and initial_value(state.init, state.type, path, seed)
     return _optimizer(stage, path)
+
+
+def _zeros(type: Type) -> np.ndarray:
+    import numpy as np
+
+    return np.zeros(type.shape, numpy_dtype(type.dtype))
 
 
 def _optimizer(stage: StageTrace, path: str) -> np.ndarray | None:

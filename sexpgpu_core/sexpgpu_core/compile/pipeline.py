@@ -104,7 +104,8 @@ def compile_traces(
     """What follows on tracing: backward, updates, passes, fusion, plans. A step's program knows
     nothing of what is sampled beside it (45.9)."""
     target = Target(device, operations, traces.experiment.run.precision, phases, told)
-    persistent = layout_persistent(persistent_types(traces.stages.values()))
+    types = persistent_types(traces.stages.values(), traces.passes.values())
+    persistent = layout_persistent(types)
     graphs = _step_graphs(traces.experiment, traces.stages, operations, phases, told)
     with phases.phase("patterns"):
         for name, graph in traces.pass_graphs().items():
@@ -214,7 +215,9 @@ def _job(
         passes={n: _pass_facts(n, t, units) for n, t in traces.passes.items()},
         units=tuple(units.values()),
         persistent=persistent,
-        initial=initials(traces.stages.values(), traces.experiment.run.seed, traces.loads),
+        initial=initials(
+            traces.stages.values(), persistent.types, traces.experiment.run.seed, traces.loads
+        ),
         weights=traces.loads.files if traces.loads else (),
         ir_hash=traces.ir,
         experiment_id=traces.identity,

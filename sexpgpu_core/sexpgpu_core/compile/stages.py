@@ -22,6 +22,7 @@ from ..staging.trace import (
     trace_stage,
 )
 from ..staging.traced import Optimization, Parameter, Traced
+from .averages import averaged_paths, check_averages, check_reads, check_states
 from .sealing import ROWS, judgement
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class PassTrace(NamedTuple):
     rows: int
     rest_rows: int
     precision: str = "f32"
+    averaged: frozenset[str] = frozenset()  # names that an average is kept of
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -178,6 +180,7 @@ class Tracing:
             steps=steps,
             microbatches=blocks,
         )
+        check_reads(traced, optimization)
         counters = self._counters(loader, stage)
         precision = self.precision(loader, stage)
         return StageTrace(traced, optimization, rows, blocks, counters, precision)
@@ -188,7 +191,7 @@ class Tracing:
         return own or self.experiment.run.precision
 
     def evaluation(
-        self, declared: PassDeclaration, known: Mapping[str, Parameter], steps: int
+        self, declared: PassDeclaration, stages: Mapping[str, StageTrace], steps: int
     ) -> PassTrace | None:
         """One pass over a loader's stage; None for a pass of an output alone."""
         if declared.loader is None or declared.stage is None:
@@ -196,15 +199,22 @@ class Tracing:
         loader, stage = declared.loader, declared.stage
         rows = self.loaders[loader].rows(stage)
         whole, rest = self.loaders[loader].evaluation_rows(stage, declared.batches)
+        check_averages(declared, stages.values())
+        known = {p: v for s in stages.values() for p, v in s.traced.parameters.items()}
+        averaged = averaged_paths(stages.values())
+        of_whole = self._pass(declared, rows, known, averaged, steps) if whole else None
+        of_rest = self._pass(declared, rest, known, averaged, steps) if rest else None
+        check_states(self.evaluator, declared, of_whole or of_rest)
         return PassTrace(
             declared,
             loader,
             stage,
-            self._pass(declared, rows, known, steps) if whole else None,
-            self._pass(declared, rest, known, steps) if rest else None,
+            of_whole,
+            of_rest,
             rows,
             rest,
             self.precision(loader, stage),
+            averaged,
         )
 
     def judgement(self, trace: PassTrace, steps: int) -> str:
@@ -212,8 +222,8 @@ class Tracing:
         evaluator = self.evaluator
         warned, printed = len(evaluator.diagnostics), len(evaluator.output)
         try:
-            known = trace.parameters
-            traced: Traced | None = self._pass(trace.declared, ROWS, known, steps)
+            known, averaged = trace.parameters, trace.averaged
+            traced: Traced | None = self._pass(trace.declared, ROWS, known, averaged, steps)
         except (Problem, Problems):
             traced = trace.whole or trace.rest
         finally:
@@ -232,10 +242,16 @@ class Tracing:
         return self.loaders[trace.loader].fingerprint(trace.stage), reading
 
     def _pass(
-        self, declared: PassDeclaration, rows: int, known: Mapping[str, Parameter], steps: int
+        self,
+        declared: PassDeclaration,
+        rows: int,
+        known: Mapping[str, Parameter],
+        averaged: frozenset[str],
+        steps: int,
     ) -> Traced:
         assert declared.loader is not None
         assert declared.stage is not None
+        whole = self.loaders[declared.loader].rows(declared.stage)
         return trace_pass(
             self.experiment,
             self.evaluator,
@@ -247,6 +263,8 @@ class Tracing:
             self.batch(declared.loader, rows),
             steps=steps,
             known=known,
+            averaged=averaged,
+            whole_rows=max(whole, rows),
         )
 
     def batch(self, loader: str, rows: int) -> int | None:

@@ -147,9 +147,8 @@ def _traced(
         for loader, stage in tracing.training_stages():
             make = partial(tracing.stage, loader, stage, steps)
             _collect(wrong, stages, f"{loader}:{stage}", make)
-        known = {p: v for s in stages.values() for p, v in s.traced.parameters.items()}
         for name, declared in tracing.experiment.passes.items():
-            _collect(wrong, passes, name, partial(tracing.evaluation, declared, known, steps))
+            _collect(wrong, passes, name, partial(tracing.evaluation, declared, stages, steps))
     if wrong:
         untrained = len(stages) < len(tracing.training_stages())
         raise Problems([d for d in wrong if not (untrained and d.code == "E-PARAM-PASS")])

@@ -62,7 +62,8 @@ class Loader:
 
     def fields(self, stage: str) -> dict[str, Type]:
         """Type of one example of each field: no batch axis (with `(whole)` there is none)."""
-        return self._stage(stage).fields()
+        found: dict[str, Type] = self._located(lambda: self._stage(stage).fields(), stage)
+        return found
 
     def examples(self, stage: str) -> int | None:
         """N of the stage; None where `(none)` does not bound it."""

@@ -44,9 +44,18 @@ class Stage:
     def _refuse(self) -> None:
         """What later issues bring is refused by name, never ignored."""
         w = self.windows
+        method, field = _method(self.loader.split_by)
+        if method == "stratify" and field not in self.header["fields"]:
+            known = " ".join(self.header["fields"])
+            raise problem(
+                "E-FIELD",
+                f"(split-by (:stratify {field})): no such field",
+                hint=f"It has {known}.",
+                field=field,
+            )
         later = {
             "(map ...)": self.loader.maps,
-            ":mask": self.declaration.mask,
+            ":mask in a stream": self.windows and self.declaration.mask,
             "(windows ... :documents)": w and _true(w.documents),
             "(windows ... :pack)": w and _true(w.pack),
         }
@@ -136,10 +145,21 @@ class Stage:
             dtype, shape = self.header["fields"]["tokens"]
             return {"tokens": Type(dtype, (self.windows.size, *shape))}
         found = self.header["arrays" if self.loader.whole else "fields"]
-        return {
+        types = {
             name: Type(dtype or found[column][0], tuple(found[column][1]))
             for name, (column, dtype) in self._columns(found).items()
         }
+        return {**types, **self._mask_type(types)}
+
+    def _mask_type(self, types: dict[str, Type]) -> dict[str, Type]:
+        """`:mask (FIELD VALUE)` brings the f32 field `mask`, 1 where the field has the value."""
+        if self.declaration.mask is None:
+            return {}
+        field, _ = self.declaration.mask
+        if field not in types:
+            known = " ".join(types)
+            raise problem("E-FIELD", f"(:mask ({field} ...)): no such field", hint=f"has: {known}")
+        return {"mask": Type("f32", types[field].shape)}
 
     def _columns(self, found: Any) -> dict[str, tuple[str, str | None]]:
         """Field -> (the source's own name, declared dtype)."""
@@ -154,8 +174,12 @@ class Stage:
         return columns
 
     def shared(self, other: Stage) -> int:
-        """Positions that both stages read of one source; 0 where they cut it by other rules."""
+        """Positions that both stages read of one source; 0 where they cut it by other rules, or
+        where masks keep them apart."""
         if self.declaration.source or other.declaration.source or self.loader.whole:
+            return 0
+        mine, theirs = self.declaration.mask, other.declaration.mask
+        if mine and theirs and mine[0] == theirs[0] and mine[1] != theirs[1]:
             return 0
         return split.overlap(self.ranges, other.ranges)
 
@@ -237,8 +261,6 @@ class Stage:
     def _labels(self, field: str) -> np.ndarray:
         import numpy as np
 
-        if field not in self.header["fields"]:
-            raise problem("E-FIELD", f"(split-by (:stratify {field})): no such field", field=field)
         n = self.header["count"]
         labels = np.empty(n, numpy_dtype(self.header["fields"][field][0]))
         self._reader().read(np.arange(n), {field: labels})
@@ -273,7 +295,10 @@ class Stage:
             tokens = self._reader().tokens()
             return {"tokens": windows.gather(tokens, places, self.windows.size)}
         types = self.fields()
-        wanted = types if names is None else [n for n in types if n in set(names)]
+        asked = types if names is None else [n for n in types if n in set(names)]
+        mask = self.declaration.mask
+        marked = mask[0] if mask is not None and "mask" in asked else None
+        wanted = [n for n in types if n != "mask" and (n in asked or n == marked)]
         columns = self._columns(self.header["arrays" if self.loader.whole else "fields"])
         lead = () if places is None else (len(places),)
         out = {
@@ -282,7 +307,10 @@ class Stage:
         }
         if out:
             self._reader().read(slice(None) if places is None else places, out)
-        return {n: out[columns[n][0]] for n in wanted}
+        read = {n: out[columns[n][0]] for n in wanted}
+        if mask is not None and marked is not None:
+            read["mask"] = (read[mask[0]] == mask[1]).astype(np.float32)
+        return {n: read[n] for n in asked}
 
 
 def _true(value: Any) -> bool:

@@ -20,6 +20,7 @@ REGION = {
     "optimizer": Region.PERSISTENT,
     "state": Region.PERSISTENT,
     "ema": Region.PERSISTENT,
+    "rows": Region.PERSISTENT,
     "persistent": Region.PERSISTENT,
     "residue": Region.PERSISTENT,
     "body": Region.BOUND,

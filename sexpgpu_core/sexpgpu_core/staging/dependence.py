@@ -75,7 +75,7 @@ class BatchAxes:
         if node.operation == "input":
             if node.get("kind") == "body":
                 return self._input(node.get("name"))
-            return 0 if node.get("kind") == "batch" and node.get("shape") else NONE
+            return 0 if node.get("kind") in ("batch", "rows") and node.get("shape") else NONE
         if any(self._at(v) == ROW for v in node.operands if node.operation[:7] == "random-"):
             return ROW
         if node.operation.startswith("random-") and node.get("batch-axis") is not None:

@@ -70,7 +70,7 @@ def note_weighted(t: Tracer, found: Value, total: Value, weight: Value, each: Va
     given."""
     if t.region is t.root:
         t.means[(found.node.id, found.result)] = (total, weight)
-        t.weights[found.node.id] = each
+        t.weighed[found.node.id] = each
 
 
 def of_parameters(value: Value) -> bool:

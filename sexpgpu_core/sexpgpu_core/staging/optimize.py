@@ -78,6 +78,13 @@ def trace_groups(
             f"optimizer returns {describe(value)}, wants a groups value",
             hint="(groups (group :rest (optim:adamw :lr 1e-3)))",
         ).locate(function.span)
+    for group in value.groups:
+        if group.every != 1:
+            raise problem(
+                "E-UNSUPPORTED",
+                f"a group that is updated every {group.every} steps is not there yet",
+                hint="leave :every out",
+            ).locate(group.span or function.span)
     members = assign(value, parameters, stage, function)
     _check_losses(value, losses, function)
     return _Tracing(operations, context, parameters, value, members).optimization()

@@ -34,7 +34,10 @@ class Program:
     ) -> None:  # fmt: skip
         self.experiment = experiment
         self.evaluator = evaluator
-        self.t = Tracer(operations, context, rows)
+        t = self.t = Tracer(operations, context, rows)
+        t.program, t.stage = context.values.get("pass") or stage, stage
+        declared = experiment.loaders[loader].stages[stage].order
+        t.order = declared or ("shuffled" if context.place == "O" else "sequential")
         self.loader = loader
         self.stage = stage
         self.fields = fields
@@ -113,7 +116,11 @@ class Program:
                 results.update(ratio.results(number))
         metrics = self._metrics(cutter, results, losses, training)
         for path, node in t.proposals.items():
-            results[f"proposal:{path}"] = node
+            rows = t.states[path].rows
+            if training:
+                results[f"proposal:{path}"] = node
+            elif rows and t.whole_rows in (None, t.rows):  # nothing follows a short batch
+                results[f"next:rows:{rows}"] = node
         t.builder.graph.results = results
         return Traced(
             t.builder.graph,
@@ -159,7 +166,7 @@ class Program:
             ][:1]
         batchwise: list[str] = []
         found = [report(cutter, r, results, batchwise) for r in reported]
-        if not training:
+        if not training and t.rows is not None:  # data that is one thing is one batch
             for metric in found:
                 if metric.name in batchwise:
                     self.evaluator.warn(_batchwise(metric))
@@ -238,7 +245,7 @@ def _check_affine(
         if kind == "sum":
             evaluator.warn(_summed(name, _span(cutter, node)))
     for ratio in cutter.ratios.values():
-        each = cutter.t.weights.get(ratio.node.node.id)
+        each = cutter.t.weighed.get(ratio.node.node.id)
         if each is not None and of_parameters(each):
             raise problem(
                 "E-WEIGHT-DEPENDS",

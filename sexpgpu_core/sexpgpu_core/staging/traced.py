@@ -27,13 +27,17 @@ class Parameter(NamedTuple):
 
 
 class State(NamedTuple):
-    """A model state. `combine`: mean delta sum max min (45.3)."""
+    """A model state. `combine`: mean delta sum max min concat (45.3, R37).
+
+    `rows`: of a state that each row of the batch has its own of (R3), the name of its values in
+    this program; `type` has the rows of a block in front."""
 
     path: str
     type: Type
     init: Any
     combine: str
     span: Span | None
+    rows: str = ""
 
 
 class Metric(NamedTuple):

@@ -54,8 +54,13 @@ class Tracer:
         self.outputs: dict[str, Node] = {}  # of models, by the scope's path
         self.proved: list[str] = []  # what is known of which positions are read, in words
         self.frozen = 0
+        self.weights = "live"  # or ema, inside (with-weights :ema ...)
+        self.averaged: frozenset[str] | None = None  # paths that have an average; None: not known
+        self.program = self.stage = ""  # the stage or pass that is traced, and the stage it reads
+        self.order = "shuffled"
+        self.whole_rows: int | None = None  # rows of a whole batch, where this one is a short one
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
-        self.weights: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
+        self.weighed: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
         self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)
         self.optimizer: Any = None  # optimize.Body while an update is traced
 
@@ -188,14 +193,22 @@ class Tracer:
                 path=path,
             )
         self.parameters[path] = known._replace(uses=known.uses + 1)
-        b = self.root.builder
-        node = b.input(path, "parameter", type.dtype, type.shape)
-        if self.frozen or not known.trainable:
-            node = b("stop-gradient", node)
-        return Tensor(node, self, self.root)
+        return Tensor(self._read_parameter(path, known), self, self.root)
 
-    def state(self, name: str, type: Type, init: Any, combine: str) -> str:
-        """The path of the state of a name in the open scope."""
+    def _read_parameter(self, path: str, known: Parameter) -> Node:
+        """The live value, or its average under `(with-weights :ema ...)` (R36)."""
+        b, (dtype, shape) = self.root.builder, known.type
+        averaged = self.averaged is None or path in self.averaged
+        if self.weights == "ema" and known.trainable and averaged:
+            return b("stop-gradient", b.input(path, "ema", dtype, shape))
+        node = b.input(path, "parameter", dtype, shape)
+        if self.frozen or not known.trainable or self.weights == "ema":
+            return b("stop-gradient", node)
+        return node
+
+    def state(self, name: str, type: Type, init: Any, combine: str, per_row: bool = False) -> str:
+        """The path of the state of a name in the open scope. `per_row`: the rows stand in front of
+        `type`."""
         path = self._claim(name, "state")
         known = self.states.get(path)
         if known is not None and known.type != type:
@@ -204,20 +217,37 @@ class Tracer:
             )
         if known is None:
             span = machine.current().call_span
-            self.states[path] = State(path, type, init, combine, span)
+            rows = f"{self.program}/{path}" if per_row else ""
+            self.states[path] = State(path, type, init, combine, span, rows)
         return path
 
     def read_state(self, path: str) -> Tensor:
         """A state's value: the last one set in this trace, else the step's."""
         proposed = self.proposals.get(path)
         if proposed is None:
-            b, type = self.root.builder, self.states[path].type
-            proposed = b("stop-gradient", b.input(path, "state", type.dtype, type.shape))
+            proposed = self.root.builder("stop-gradient", self._kept(self.states[path]))
         return Tensor(proposed, self, self.root)
 
+    def _kept(self, state: State) -> Node:
+        """What the step before left. Rows of their own begin anew with an epoch and with a pass."""
+        b, (dtype, shape) = self.root.builder, state.type
+        if not state.rows:
+            averaged = self.weights == "ema" and state.path in (self.averaged or ())
+            return b.input(state.path, "ema" if averaged else "state", dtype, shape)
+        whole = (self.whole_rows or shape[0], *shape[1:])
+        node = b.input(state.rows, "rows", dtype, whole)
+        if whole != shape:
+            begin, step = (0,) * len(shape), (1,) * len(shape)
+            node = b("slice", node, starts=begin, stops=shape, steps=step)
+        key = "epoch-progress" if self.context.place == "O" else "position"
+        at = self.scalar(StepScalar(("ctx", key)), "f32")
+        first = b("equal", at, b.constant(0.0, "f32"))
+        return b("where", first, b.constant(state.init.numbers[0], dtype, shape), node)
+
     def set_state(self, path: str, node: Node) -> None:
-        """Propose a state's next value; nothing in evaluation mode."""
-        type = self.states[path].type
+        """Propose a state's next value; in evaluation mode only of rows, for the pass."""
+        state = self.states[path]
+        type = state.type
         if self.region is not self.root:
             raise problem(
                 "E-STATE-SET",
@@ -228,7 +258,7 @@ class Tracer:
         if node.node.types[node.result] != type:
             found = node.node.types[node.result]
             raise problem("E-STATE-SET", f"{path} is {type}, the value {found}", path=path)
-        if self.mode == ":train":
+        if self.mode == ":train" or (state.rows and self.context.place == "E"):
             self.proposals[path] = self.builder("stop-gradient", node)
 
     # Random numbers ------------------------------------------------------------------------------

@@ -13,7 +13,16 @@ from ..ir import Builder, Graph, Operations, Value
 from ..staging.traced import Optimization, Traced, ratios_of
 from .blocks import inline, unroll
 from .scaling import seed, unscaled
-from .updates import Updates, average, clip_value, combine_states, groups_due, scalar
+from .updates import (
+    Updates,
+    average,
+    averaged_states,
+    clip_value,
+    combine_states,
+    groups_due,
+    scalar,
+    unaveraged,
+)
 from .verdict import clip_scale, finite, gradient_norm
 
 Unreached = Callable[[list[str]], None]
@@ -36,7 +45,7 @@ def build_step(
     """The graph of one training step. Microbatches are unrolled: each block is a copy. `scaled`:
     the loss is scaled for the backward pass, and a step whose gradients overflow is dropped."""
     due = groups_due(optimization)
-    blocks, b = blocks_of(traced, operations, microbatches)
+    blocks, b = blocks_of(traced, optimization, operations, microbatches)
     losses = losses_of(b, traced, blocks)
     gradients = gradients_of(b, optimization, operations, losses, list(due), scaled)
     missing = [path for path in due if path not in gradients]
@@ -51,7 +60,7 @@ def build_step(
 
 
 def blocks_of(
-    traced: Traced, operations: Operations, microbatches: int
+    traced: Traced, optimization: Optimization, operations: Operations, microbatches: int
 ) -> tuple[list[Mapping[str, Value]], GradientBuilder]:
     """Results of each block, all in one graph that the builder goes on with.
 
@@ -59,8 +68,9 @@ def blocks_of(
     """
     b = GradientBuilder(operations, Graph())
     if microbatches > 1:
-        return list(unroll(traced.graph, b, microbatches, ratios_of(traced.graph))), b
-    went = inline(traced.graph, b, lambda node: None)
+        ratios = ratios_of(traced.graph)
+        return list(unroll(traced.graph, b, microbatches, ratios, unaveraged(optimization, b))), b
+    went = inline(traced.graph, b, unaveraged(optimization, b))
     b.policy, b.copy = "", 0
     return [{name: went[v.node.id, v.result] for name, v in traced.graph.results.items()}], b
 
@@ -148,8 +158,12 @@ def _commit(
         {n.removeprefix("proposal:"): v for n, v in block.items() if n.startswith("proposal:")}
         for block in blocks
     ]
-    for name, value in combine_states(b, traced.states, proposals).items():
+    for name, value in combine_states(b, traced.states, proposals, traced.rows).items():
         results[f"next:{name}"] = value
+        if optimization.ema is not None and name in averaged_states(traced, optimization):
+            decay = scalar(b, optimization.ema)
+            for key, mean in average(b, name.partition(":")[2], decay, value).items():
+                results[f"next:{key}"] = mean
 
 
 def updated(

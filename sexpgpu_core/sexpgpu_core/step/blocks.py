@@ -100,22 +100,29 @@ def _copy_of(node: Node, copies: int) -> int:
 
 
 def unroll(
-    graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio] = ()
+    graph: Graph,
+    b: Builder,
+    blocks: int,
+    ratios: Sequence[Ratio] = (),
+    replace: Replace = lambda node: None,
 ) -> list[dict[str, Value]]:
     """The results of each block, in order. Batch inputs of `b`'s graph have all rows.
 
     `ratios`: weighted means whose weights are summed over all blocks first."""
-    shares = _shares(graph, b, blocks, ratios)
+    shares = _shares(graph, b, blocks, ratios, replace)
     others = {r.node.node.id: _ratio(b, r, w) for r, w in zip(ratios, shares)}
     results = []
     for k in range(blocks):
-        went = inline(graph, b, _block_input(b, k, blocks), _rows(graph) * k, k, others)
+        inputs = _block_input(b, k, blocks, replace)
+        went = inline(graph, b, inputs, _rows(graph) * k, k, others)
         results.append({n: went[v.node.id, v.result] for n, v in graph.results.items()})
     b.policy, b.copy = "", 0
     return results
 
 
-def _shares(graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio]) -> list[Value]:
+def _shares(
+    graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio], replace: Replace
+) -> list[Value]:
     """Of each ratio the mean weight of a block; what it is computed from is copied for each block,
     and met again when the block is."""
     if not ratios:
@@ -123,7 +130,7 @@ def _shares(graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio]) -> l
     part = Graph()
     part.nodes, part.origins, part.bodies = graph.nodes, graph.origins, graph.bodies
     part.results = {str(i): ratio.weight for i, ratio in enumerate(ratios)}
-    each = unroll(part, b, blocks)
+    each = unroll(part, b, blocks, (), replace)
     totals = []
     for name in part.results:
         total = each[0][name]
@@ -156,13 +163,13 @@ def _rows(graph: Graph) -> int:
     return 0
 
 
-def _block_input(b: Builder, k: int, blocks: int) -> Replace:
+def _block_input(b: Builder, k: int, blocks: int, others: Replace) -> Replace:
     def replace(node: Node) -> Value | None:
-        if node.get("kind") != "batch":
-            return None
+        if node.get("kind") not in ("batch", "rows"):
+            return others(node)
         dtype, shape = node.types[0]
         rows = shape[0]
-        whole = b.input(node.get("name"), "batch", dtype, (rows * blocks, *shape[1:]))
+        whole = b.input(node.get("name"), node.get("kind"), dtype, (rows * blocks, *shape[1:]))
         rest = shape[1:]
         return b(
             "slice",

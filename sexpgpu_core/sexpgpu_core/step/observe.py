@@ -31,7 +31,7 @@ class Observer:
         scaled: bool = False,
     ) -> None:
         view = _view(traced, watch)
-        self.blocks, self.b = blocks_of(view, operations, microbatches)
+        self.blocks, self.b = blocks_of(view, optimization, operations, microbatches)
         self.optimization = optimization
         self._traced, self._operations, self._scaled = view, operations, scaled
         self._losses: dict[str, Value] = {}

@@ -5,13 +5,14 @@ A group's body was traced once for a shape; the node applies it, so kernels are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..ir import Builder, Node, Value
 from ..ir.ops.update import Body, apply_body, body_of
 from ..ir.scalars import text
-from ..staging.traced import Optimization, State, Update
+from ..ir.types import FLOATS
+from ..staging.traced import Optimization, State, Traced, Update
 
 
 def scalar(b: Builder, tree: Any, dtype: str = "f32") -> Value:
@@ -70,21 +71,64 @@ def average(b: Builder, path: str, decay: Value, new: Value) -> dict[str, Value]
     return {f"ema:{path}": b("add", b("multiply", ema, decay), b("multiply", new, rest))}
 
 
+def averaged_states(traced: Traced, optimization: Optimization) -> set[str]:
+    """Persistent names of model states that are averaged as well: `:ema-state t`, floats."""
+    if not optimization.ema_state:
+        return set()
+    return {
+        f"state:{path}"
+        for path, state in traced.states.items()
+        if state.type.dtype in FLOATS and not state.rows
+    }
+
+
+def unaveraged(optimization: Optimization, b: Builder) -> Callable[[Node], Value | None]:
+    """What stands in place of an average that is not kept: of a frozen parameter, which is one."""
+    due = groups_due(optimization)
+
+    def replace(node: Node) -> Value | None:
+        if node.get("kind") != "ema" or node.get("name") in due:
+            return None
+        return b.input(node.get("name"), "parameter", *node.types[0])
+
+    return replace
+
+
 def combine_states(
-    b: Builder, states: Mapping[str, State], proposals: Sequence[Mapping[str, Value]]
+    b: Builder, states: Mapping[str, State], proposals: Sequence[Mapping[str, Value]], rows: int
 ) -> dict[str, Value]:
-    """What is committed of the blocks' proposals (45.3): mean, delta, sum, max or min."""
+    """What is committed of the blocks' proposals (45.3): mean, delta, sum, max or min; rows one
+    after another. `rows`: of a block."""
     found = {}
     for path, state in states.items():
         given = [p[path] for p in proposals if path in p]
         if given:
-            found[f"state:{path}"] = _combine(b, path, state, given)
+            name = f"rows:{state.rows}" if state.rows else f"state:{path}"
+            found[name] = _combine(b, path, state, given, rows)
     return found
 
 
-def _combine(b: Builder, path: str, state: State, given: list[Value]) -> Value:
-    if len(given) == 1 and state.combine != "sum":
+def _pushed(b: Builder, given: list[Value], rows: int) -> Value:
+    """A queue after all blocks: each pushed `rows` of its own to what the queue was (R37)."""
+    shape = given[0].shape
+    steps, zeros = (1,) * len(shape), (0,) * (len(shape) - 1)
+    new = [b("slice", v, starts=(shape[0] - rows, *zeros), stops=shape, steps=steps) for v in given]
+    old = given[0]
+    if shape[0] > rows * len(given):
+        # the first block's queue begins with what is left after its own rows came
+        begin, stop = rows * (len(given) - 1), shape[0] - rows
+        kept = b("slice", old, starts=(begin, *zeros), stops=(stop, *shape[1:]), steps=steps)
+        return b("concat", kept, *new, axis=0)
+    return b("concat", *new, axis=0)
+
+
+def _combine(b: Builder, path: str, state: State, given: list[Value], rows: int) -> Value:
+    if state.rows:
+        return b("concat", *given, axis=0) if len(given) > 1 else given[0]
+    if len(given) == 1:
         return given[0]
+    if state.combine == "concat":
+        return _pushed(b, given, rows)
     total = given[0]
     operation = {"max": "maximum", "min": "minimum"}.get(state.combine, "add")
     for value in given[1:]:

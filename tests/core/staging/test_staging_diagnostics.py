@@ -232,7 +232,7 @@ def test_metrics_of_one_name_are_told() -> None:
 
 
 def test_a_listed_builtin_that_is_not_there_yet_says_so() -> None:
-    assert only(body("(over-pass x)")).code == "E-UNSUPPORTED"
+    assert only(body("(loader-batch x)")).code == "E-UNSUPPORTED"
 
 
 def test_name_as_a_keyword_of_a_model_breaks_the_contract() -> None:
@@ -242,11 +242,6 @@ def test_name_as_a_keyword_of_a_model_breaks_the_contract() -> None:
 def test_a_knob_that_nothing_reads_is_a_warning() -> None:
     _, evaluator = declared(whole(knobs="(defknob spare 1)\n"))
     assert warnings(evaluator) == ["W-KNOB-UNUSED"]
-
-
-def test_splits_that_overlap_are_a_warning() -> None:
-    _, evaluator = declared(whole(loader=LOADER.replace("(0.8 1)", "(0.7 1)")))
-    assert "W-SPLIT-OVERLAP" in warnings(evaluator)
 
 
 def test_faults_come_in_source_order() -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..builder import Builder
 
 KINDS = (
-    *("parameter", "state", "optimizer", "ema", "batch", "persistent", "scalar", "residue"),
+    *("parameter", "state", "optimizer", "ema", "rows", "batch", "persistent", "scalar", "residue"),
     "body",
 )
 

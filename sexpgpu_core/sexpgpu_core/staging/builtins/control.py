@@ -47,7 +47,6 @@ for _name in (
     "over-pass", "stage-stat", "token-id", "loader-batch", "file-tensor",
 ):  # fmt: skip
     not_yet(_name, LATER)
-_macro_not_yet("with-weights", LATER)
 _macro_not_yet("with-call", LATER)
 
 

@@ -148,6 +148,19 @@ def with_mode(form: Cons, environment: Value) -> Value:
     return _with("mode", ":" + name, form.cdr.cdr)
 
 
+@native_macro("with-weights")
+def with_weights(form: Cons, environment: Value) -> Value:
+    """(with-weights :ema form...): parameters are their averages of the step's start; no gradient
+    flows to them (R36)."""
+    which = form.cdr.car if form.cdr.__class__ is Cons else NIL
+    name = which.name.lower() if which.__class__ is Symbol and which.keyword else ""
+    if name not in ("ema", "live"):
+        raise problem(
+            "E-OPTION-VALUE", "with-weights is (with-weights :ema form...) or :live", value=name
+        )
+    return _with("weights", name, form.cdr.cdr)
+
+
 @native_macro("with-numerics")
 def with_numerics(form: Cons, environment: Value) -> Value:
     """(with-numerics (:matmul :f32 :accumulate :f32 :tf32 nil) form...): a policy for the scope."""

@@ -16,7 +16,7 @@ from ...experiment.declarations import (
 )  # fmt: skip
 from ...reader import element_span
 from ...spans import Span
-from ..host import host, warn
+from ..host import host
 from ..syntax import (
     Declaration,
     Slot,
@@ -233,7 +233,6 @@ class LoaderReader:
             self.d.span,
         )
         collector.loader_symbols[self.name] = symbol
-        self._warn_overlap(collector.loaders[self.name])
         return symbol
 
     def _made_stage(
@@ -257,27 +256,10 @@ class LoaderReader:
             span,
         )
 
-    def _warn_overlap(self, loader: LoaderDeclaration) -> None:
-        """W-SPLIT-OVERLAP where two stages of one source share examples."""
-        seen: list[StageDeclaration] = []
-        for stage in loader.stages.values():
-            for other in seen:
-                if stage.source == other.source and stage.mask is None and _overlap(stage, other):
-                    warn(
-                        "W-SPLIT-OVERLAP",
-                        f"stages :{other.name} and :{stage.name} of {self.name} share examples",
-                        stages=[other.name, stage.name],
-                    )
-            seen.append(stage)
-
 
 def _is_pair(form: Cons) -> bool:
     """Whether a list inside :split is a range, and no call: (0 0.2) against (- 1 fold)."""
     return form.car.__class__ is not Symbol
-
-
-def _overlap(a: StageDeclaration, b: StageDeclaration) -> bool:
-    return any(max(x[0], y[0]) < min(x[1], y[1]) for x in a.split for y in b.split)
 
 
 def _one(d: Declaration, form: Cons) -> Cons:

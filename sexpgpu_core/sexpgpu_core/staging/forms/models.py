@@ -143,6 +143,7 @@ def set_model(model: Model, name: Symbol, body: Function) -> Value:
     at.cell(name).define(function)
     collector = host().collector
     if at.module.home == collector.main:
+        collector.claim("model", model.name, model.span)
         collector.models[model.name] = model
     MODELS[id(function)] = (function, model)
     return name

@@ -242,7 +242,11 @@ def _weights(read: Any) -> Any:
     if read is None:
         return "live"
     if isinstance(read, list):
-        return ("best", read[0].text())
+        raise problem(
+            "E-UNSUPPORTED",
+            "a pass with the weights of the best checkpoint is not there yet",
+            hint="sexpgpu run --resume best, or :weights :ema",
+        ).locate(read[0].span)
     return read.choice(("live", "ema"))
 
 

@@ -10,10 +10,13 @@ from ...evaluator.values import Cons, Symbol, Value, make_list
 from ...ir.types import FLOATS, Type
 from ..arguments import dtype as dtype_of
 from ..exact import is_number, round_to
-from ..host import tracer
+from ..host import tracer, warn
 from ..initialize import Initializer, initializer_of
+from ..promote import operands
 from ..syntax import Declaration, Slot, keyword_pairs, tails
+from ..table import tensor_builtin
 from ..tensor import Tensor
+from ..tracer import Tracer
 from .models import shape_slots, shape_value
 
 COMBINES = ("mean", "delta", "sum", "max", "min", "concat")
@@ -66,10 +69,6 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
     given = slots.get("init")
     if t.optimizer is not None:
         return StateReference(t.optimizer.state(name, Type(kind, sizes), _number(given, kind)))
-    if "per" in slots:
-        raise problem(
-            "E-UNSUPPORTED", "a state :per :row is not there yet", hint="carry it in the batch"
-        ).locate(slots["per"].span)
     default_combine = "mean" if kind in FLOATS else "delta"
     combine = slots["combine"].choice(COMBINES) if "combine" in slots else default_combine
     init = (
@@ -77,7 +76,57 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
         if given is None
         else initializer_of(given.value, name, given.span)
     )
-    return StateReference(t.state(name, Type(kind, sizes), init, combine))
+    if "per" in slots:
+        slots["per"].choice(("row",))
+        sizes = (_rows_of_their_own(t, init, slots["per"]), *sizes)
+    if combine == "concat":
+        _queue(t, name, sizes)
+    return StateReference(t.state(name, Type(kind, sizes), init, combine, "per" in slots))
+
+
+def _rows_of_their_own(t: Tracer, init: Initializer, slot: Slot) -> int:
+    """b, the rows in front of a state :per :row (R3)."""
+    if t.rows is None:
+        raise problem("E-STAGE-OUTSIDE", "a state :per :row: there are no rows here").locate(
+            slot.span
+        )
+    if init.__class__ is not Initializer or init.kind != "number":
+        raise slot.refuse("a number as :init: each row begins with it")
+    if t.order != "streams":
+        warn(
+            "W-STATE-ROWS",
+            f"rows of :{t.stage} do not continue from batch to batch: its order is :{t.order}",
+            hint="(stage ... :order :streams)",
+        )
+    return t.rows
+
+
+def _queue(t: Tracer, name: str, sizes: tuple[int, ...]) -> None:
+    """E-STATE-ROWS where rows of a batch do not fill a queue evenly (R37)."""
+    rows = t.context.values.get("batch") or 1
+    if not sizes or sizes[0] % rows:
+        raise problem(
+            "E-STATE-ROWS",
+            f"the state {name} holds {sizes[0] if sizes else 1} rows, no multiple of the batch's "
+            f"{rows}",
+            rows=rows,
+        )
+
+
+@tensor_builtin("push-rows", "(queue x)")
+def push_rows(queue: Value, x: Value) -> Tensor:
+    """The rows of a queue without the oldest, and those of x behind them (R37). A.
+
+    (setf queue (push-rows queue (stop-gradient key)))"""
+    t, (kept, new) = operands("push-rows", (queue, x))
+    if not kept.shape or kept.shape[1:] != new.shape[1:] or kept.shape[0] < new.shape[0]:
+        raise problem(
+            "E-SHAPE-ARGUMENT", f"push-rows of {new.type} to a queue of {kept.type}: rows differ"
+        )
+    b, rest = t.builder, kept.shape[1:]
+    starts, zeros = (new.shape[0], *(0 for _ in rest)), (1,) * len(kept.shape)
+    younger = b("slice", kept, starts=starts, stops=kept.shape, steps=zeros)
+    return t.tensor(b("concat", younger, new, axis=0))
 
 
 def _nil() -> Value:
@@ -106,8 +155,6 @@ def state(reference: StateReference) -> Value:
 @builtin("%set-state", "(reference value)", staged=True)
 def set_state(reference: StateReference, value: Value) -> Value:
     """Proposes a state's next value."""
-    from ..promote import operands
-
     t = tracer("a state")
     if t.optimizer is not None:
         t.optimizer.write(reference.key, value)
