@@ -257,4 +257,4 @@ def test_places_in_modules_are_those_of_the_call_in_the_file(folder: Folder) -> 
     (found,) = errors(folder)
     assert found["code"] == "E-DTYPE-MIX"
     assert marked(text, found).startswith("(nn:layers")
-    assert Path(found["related"][0]["file"]).name == "nn.lisp"
+    assert Path(found["related"][0]["file"]).name == "linear.lisp"

@@ -203,7 +203,7 @@ def test_runs_are_listed_newest_first(ran: Folder) -> None:
     document = ran.quick("runs", "--json").document
     validate(document)
     assert [run["run"] for run in document["runs"]] == ["other", "one"]
-    assert document["runs"][0]["set"] == {"rate": "1e-3"}
+    assert document["runs"][0]["set"] == {"rate": "0.001"}
     cut = ran.quick("runs", "--json", "--limit", "1").document
     assert (cut["omitted"], len(cut["runs"])) == ({"runs": 1}, 1)
     assert cut["more"] == "sexpgpu runs --limit 0 --json"
