@@ -11,16 +11,27 @@ SEXPGPU_API = 1
 
 EXPORTS = (
     "linear", "bilinear", "embedding", "position-embedding", "sinusoidal-positions", "mlp",
-    "gated-mlp", "layers", "highway", "layer-norm", "rms-norm", "group-norm", "instance-norm",
-    "batch-norm", "layer-scale", "drop-path", "attention", "cross-attention", "transformer-block",
-    "transformer", "patch-embedding", "pool", "conv", "conv-transpose", "depthwise-conv",
-    "separable-conv", "residual-block", "global-pool", "cross-entropy", "binary-cross-entropy",
-    "mse", "mae", "huber", "kl-divergence", "gaussian-kl", "hinge", "cosine-loss", "accuracy",
-    "top-k-accuracy", "perplexity", "bits-per-byte", "f1", "precision", "recall", "psnr",
+    "gated-mlp", "layers", "highway", "time-embedding", "fourier-features", "lora",
+    "layer-norm", "rms-norm", "group-norm", "instance-norm", "batch-norm", "layer-scale",
+    "drop-path", "weight-norm", "spectral-norm", "ada-layer-norm", "attention",
+    "cross-attention", "latent-attention", "linear-attention", "alibi", "relative-bias",
+    "transformer-block", "transformer", "decoder-block", "patch-embedding", "pool",
+    "attention-pool", "conv", "conv-transpose", "depthwise-conv", "separable-conv",
+    "residual-block", "global-pool", "causal-conv", "bottleneck-block", "squeeze-excite",
+    "inverted-residual", "convnext-block", "unet-block", "rnn", "lstm", "gru", "bidirectional",
+    "stacked", "min-gru", "selective-scan", "mamba", "moe", "graph-conv", "graph-attention",
+    "dot-interaction", "factorization-machine", "vector-quantize", "cross-entropy",
+    "binary-cross-entropy", "mse", "mae", "huber", "kl-divergence", "gaussian-kl", "hinge",
+    "cosine-loss", "focal", "gaussian-nll", "poisson-nll", "reparameterize", "triplet",
+    "info-nce", "dice", "dpo", "load-balance", "router-z-loss", "ctc", "accuracy",
+    "top-k-accuracy", "perplexity", "bits-per-byte", "precision", "recall", "f1", "psnr",
+    "confusion", "r-squared", "iou", "auc", "average-precision", "recall-at", "correlation",
 )  # fmt: skip
 
-
-PARTS = ("linear", "norms", "attention", "blocks", "convolution", "losses", "metrics")
+PARTS = (
+    "linear", "norms", "attention", "blocks", "convolution", "recurrent", "statespace", "mixtures",
+    "graphs", "losses", "metrics",
+)  # fmt: skip
 """A file a family, loaded by the module that provides them all."""
 
 

@@ -1,7 +1,7 @@
 ;;; Linear, embedding, feed-forward
 
 (provide linear bilinear embedding position-embedding sinusoidal-positions mlp gated-mlp layers
-         highway)
+         highway time-embedding fourier-features lora)
 
 (defmodel linear (x out &key (bias t) (init (lecun)))
   "x w + b: (... d) to (... out)."
@@ -62,3 +62,24 @@
   (let ((gate (sigmoid (linear x (dim x -1) :name "gate")))
         (y (funcall activation (linear x (dim x -1) :name "map"))))
     (+ (* gate y) (* (- 1 gate) x))))
+
+(defun time-embedding (times width &key (base 10000))
+  "(b width): sines, then cosines, of diffusion times (b) (Ho et al. 2020)."
+  (let* ((half (/ width 2))
+         (rate (exp (* (iota half :dtype :f32) (- (/ (log base) half)))))
+         (angle (* (unsqueeze (cast times :f32) 1) (unsqueeze rate 0))))
+    (concat (sin angle) (cos angle) :axis -1)))
+
+(defmodel fourier-features (x width &key (scale 1))
+  "(... width): sines, then cosines, of random projections that stay (Tancik et al. 2020)."
+  (let ((shape (list (dim x -1) (/ width 2))))
+    (defstate frequencies shape :init (normal scale))
+    (let ((angle (* (* 2 pi) (matmul x frequencies))))
+      (concat (sin angle) (cos angle) :axis -1))))
+
+(defmodel lora (x base rank &key (alpha rank) (dropout 0))
+  "base(x) + alpha/rank x a b, b from 0; base is a function of x (Hu et al. 2021)."
+  (let ((y (funcall base x)))
+    (defparam a ((dim x -1) rank))
+    (defparam b (rank (dim y -1)) :init 0)
+    (+ y (* (/ alpha rank) (matmul (matmul (dropout x dropout) a) b)))))

@@ -6,12 +6,23 @@
 (require "sexpgpu/nn/attention" :import :all)
 (require "sexpgpu/nn/blocks" :import :all)
 (require "sexpgpu/nn/convolution" :import :all)
+(require "sexpgpu/nn/recurrent" :import :all)
+(require "sexpgpu/nn/statespace" :import :all)
+(require "sexpgpu/nn/mixtures" :import :all)
+(require "sexpgpu/nn/graphs" :import :all)
 (require "sexpgpu/nn/losses" :import :all)
 (require "sexpgpu/nn/metrics" :import :all)
 
 (provide linear bilinear embedding position-embedding sinusoidal-positions mlp gated-mlp layers
-         highway layer-norm rms-norm group-norm instance-norm batch-norm layer-scale drop-path
-         attention cross-attention transformer-block transformer patch-embedding pool conv
-         conv-transpose depthwise-conv separable-conv residual-block global-pool cross-entropy
-         binary-cross-entropy mse mae huber kl-divergence gaussian-kl hinge cosine-loss accuracy
-         top-k-accuracy perplexity bits-per-byte f1 precision recall psnr)
+         highway time-embedding fourier-features lora layer-norm rms-norm group-norm instance-norm
+         batch-norm layer-scale drop-path weight-norm spectral-norm ada-layer-norm attention
+         cross-attention latent-attention linear-attention alibi relative-bias transformer-block
+         transformer decoder-block patch-embedding pool attention-pool conv conv-transpose
+         depthwise-conv separable-conv residual-block global-pool causal-conv bottleneck-block
+         squeeze-excite inverted-residual convnext-block unet-block rnn lstm gru bidirectional
+         stacked min-gru selective-scan mamba moe graph-conv graph-attention dot-interaction
+         factorization-machine vector-quantize cross-entropy binary-cross-entropy mse mae huber
+         kl-divergence gaussian-kl hinge cosine-loss focal gaussian-nll poisson-nll reparameterize
+         triplet info-nce dice dpo load-balance router-z-loss ctc accuracy top-k-accuracy perplexity
+         bits-per-byte precision recall f1 psnr confusion r-squared iou auc average-precision
+         recall-at correlation)

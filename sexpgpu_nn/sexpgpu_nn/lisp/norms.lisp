@@ -1,6 +1,9 @@
 ;;; Norms
 
-(provide layer-norm rms-norm group-norm instance-norm batch-norm layer-scale drop-path)
+(require "sexpgpu/nn/linear" :import (linear))
+
+(provide layer-norm rms-norm group-norm instance-norm batch-norm layer-scale drop-path weight-norm
+         spectral-norm ada-layer-norm)
 
 (defmodel layer-norm (x &key (eps 1e-5) (weight t) (bias t))
   "Over the last axis (Ba et al. 2016)."
@@ -66,3 +69,28 @@
              (keep (random-bernoulli nil (- 1 rate) :like (stop-gradient row)))
              (shape (cons (dim x 0) (make-list (1- (rank x)) :initial-element 1))))
         (where (reshape keep shape) (* x (/ 1 (- 1 rate))) 0.0))))
+
+(defmodel weight-norm (x out &key (bias t))
+  "x g v/|v| + b, a length and a direction a column (Salimans, Kingma 2016)."
+  (defparam v ((dim x -1) out))
+  (defparam g (out) :init (norm (initial v) :axis 0))
+  (let ((y (* (matmul x (normalize v :axis 0)) g)))
+    (if bias (progn (defparam b (out)) (+ y b)) y)))
+
+(defmodel spectral-norm (x out &key (steps 1) (bias t))
+  "x w/s + b, s the greatest singular value of w by power iteration in training (Miyato et al.
+2018)."
+  (defparam w ((dim x -1) out))
+  (defstate u (out) :init (normal 1))
+  (let* ((held (stop-gradient w)) (right (normalize u)) (left (normalize (matmul held right))))
+    (dotimes (i (1- steps))
+      (setq right (normalize (matmul left held)) left (normalize (matmul held right))))
+    (when (eq (ctx :mode) :train) (setf u (normalize (matmul left held))))
+    (let ((y (/ (matmul x w) (sum (* left (matmul w right))))))
+      (if bias (progn (defparam b (out)) (+ y b)) y))))
+
+(defmodel ada-layer-norm (x c &key (eps 1e-6))
+  "(1 + s) norm(x) + t, s and t a linear map of c (b dc) that begins at 0 (Peebles, Xie 2022)."
+  (let ((d (dim x -1)) (axes (loop for i from 1 below (1- (rank x)) collect i)))
+    (multiple-value-bind (s shift) (split (linear c (* 2 d) :init 0 :name "map") 2 :axis -1)
+      (+ (* (%layer-norm x :eps eps) (+ 1 (unsqueeze s axes))) (unsqueeze shift axes)))))

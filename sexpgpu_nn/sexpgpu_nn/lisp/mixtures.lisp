@@ -1,0 +1,51 @@
+;;; Mixture of experts
+
+(require "sexpgpu/nn/linear" :import (linear))
+
+(provide moe)
+
+(defmodel moe (x &key (experts 8) (top 2) (hidden (* 4 (dim x -1))) (activation #'silu)
+               (capacity 1.25) (out :drop))
+  "Gated feed-forwards, top of them a token, weighed by the router: (values y probabilities).
+capacity: an expert takes so many times its even share of a sequence (b n d), first choices first,
+and drops the rest; nil drops none (Shazeer et al. 2017; Fedus et al. 2021)."
+  (bind-shape (b n d) x
+    (let ((p (softmax (linear x experts :bias nil :name "router"))))
+      (multiple-value-bind (weights index) (top-k p top)
+        (let ((weights (/ weights (sum weights :axis -1 :keep t)))
+              (room (if capacity (min n (ceiling (* capacity top n) experts)) n)))
+          (let* ((slots (slots-of index experts room))
+                 (taken (dispatched x slots (* experts room) top out))
+                 (y (expert-layers (reshape taken (list b experts room d)) hidden activation))
+                 (back (gather (reshape y (list b (* experts room) d)) slots
+                               :axis 1
+                               :batch-axes 1
+                               :out out))
+                 (parts (reshape back (list b top n d))))
+            (values (sum (* parts (unsqueeze (transpose weights) -1)) :axis 1) p)))))))
+
+(defun slots-of (index experts room)
+  "The slot of each choice (b top n): its expert's first and its number there; past all if full."
+  (bind-shape (b n top) index
+    (let* ((chosen (reshape (transpose index) (list b (* top n))))
+           (one (one-hot chosen experts :dtype :i32))
+           (number (sum (* one (cumsum one :axis 1 :exclusive t)) :axis -1)))
+      (where (< number room) (+ (* chosen room) number) (* experts room)))))
+
+(defun dispatched (x slots count top out)
+  "Rows of x (b n d) in their slots (b count d), 0 where a slot is empty."
+  (bind-shape (b n d) x
+    (let* ((token (mod (iota (* top n)) n))
+           (token (broadcast-to (unsqueeze token 0) (shape slots)))
+           (from (put-along (full (list b count) n :dtype :i32) slots token :out out)))
+      (gather x from :axis 1 :batch-axes 1 :out out))))
+
+(defun expert-layers (x hidden activation)
+  "A gated feed-forward an expert: (b experts room d)."
+  (let ((experts (dim x 1)) (d (dim x -1)))
+    (defparam gate (experts d hidden) :init (lecun :batch-axes 1))
+    (defparam up (experts d hidden) :init (lecun :batch-axes 1))
+    (defparam down (experts hidden d) :init (lecun :batch-axes 1))
+    (let ((h (* (funcall activation (einsum "becd,edh->bech" x gate))
+                (einsum "becd,edh->bech" x up))))
+      (einsum "bech,ehd->becd" h down))))
