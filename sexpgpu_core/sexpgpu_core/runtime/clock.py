@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import datetime, timezone
+from functools import lru_cache
 
 from ..records import NamedTuple
 
@@ -23,8 +24,13 @@ class Clock(NamedTuple):
 def stamp(seconds: float) -> str:
     """`2026-12-01T18:20:03.412Z`: UTC, milliseconds."""
     milliseconds = int(seconds * 1000)
-    moment = datetime.fromtimestamp(milliseconds // 1000, timezone.utc)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+    return f"{_second(milliseconds // 1000)}.{milliseconds % 1000:03d}Z"
+
+
+@lru_cache(maxsize=2)
+def _second(whole: int) -> str:
+    """A second is asked for many times while it lasts."""
+    return f"{datetime.fromtimestamp(whole, timezone.utc):%Y-%m-%dT%H:%M:%S}"
 
 
 def seconds_of(text: str) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from . import documents
 from .clock import Clock
 
 VERSION = 1
+_WRITER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+_PLAIN = frozenset({str, int, bool, type(None)})
 Event = Mapping[str, Any]
 
 
@@ -60,7 +63,7 @@ class EventLog:
             "step": step,
             **numbers(keys),
         }
-        line = json.dumps(said, allow_nan=False, ensure_ascii=False) + "\n"
+        line = _WRITER.encode(said) + "\n"
         self._append(line.encode())
         self.lines += 1
         if self.listener is not None:
@@ -99,7 +102,12 @@ class EventLog:
 
 def numbers(value: Any) -> Any:
     """Whole documents with every non-finite number as "nan", "inf" or "-inf"."""
-    if isinstance(value, Mapping):
+    kind = (
+        value.__class__
+    )  # asked first: a log has many numbers, and instances of Mapping cost more
+    if kind in _PLAIN or (kind is float and isfinite(value)):
+        return value
+    if kind is dict or isinstance(value, Mapping):
         return {name: numbers(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [numbers(item) for item in value]
