@@ -34,7 +34,9 @@ def _pictures(folder: Path) -> Mapping[str, str]:
 MODELS: Mapping[str, Model] = {
     "chars": Model(_text),
     "digits": Model(lambda folder: {"rate": "0.0"}),
+    "llama-chars": Model(_text),
     "mnist": Model(lambda folder: {**_pictures(folder), "rate": "0.0"}, images=True),
+    "vit-mnist": Model(_pictures),
 }
 """Dropout is off: the sides draw other numbers, and their losses are compared."""
 

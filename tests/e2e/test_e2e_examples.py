@@ -39,7 +39,7 @@ def choice(name: str) -> tuple[str, ...]:
     """Flags that make an example small, and independent of other libraries' data."""
     if name == "digits":
         pytest.importorskip("sklearn")
-    text = ("-s", "text=letters.txt", "-s", "context=16") if name == "chars" else ()
+    text = ("-s", "text=letters.txt", "-s", "context=16") if name.endswith("chars") else ()
     return ("--variant", "smoke", *text)
 
 
