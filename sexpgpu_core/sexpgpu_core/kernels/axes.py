@@ -72,9 +72,13 @@ class Shaped:
         return [Axis(a, b) for a, b in pairs]
 
     def stride(self, walk: Walk, axis: Axis) -> int:
+        """Elements from one index of an axis to the next. An axis may begin inside of a piece, also
+        where the piece's own does not divide it: the walk is even there."""
         for low, high, stride in walk.pieces:
             if low <= axis.low < high:
-                return stride * (axis.low // low)
+                step, rest = divmod(stride * axis.low, low)
+                assert rest == 0, (walk.pieces, axis)
+                return step
         return 0
 
     def even(self, low: Axis, high: Axis) -> Walk | None:

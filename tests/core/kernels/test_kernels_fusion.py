@@ -226,6 +226,31 @@ def test_long_vectors_are_cut_into_rows_that_threads_can_share() -> None:
     assert max(c.kernel.inner for c in kernels(made)) <= 1024
 
 
+NARROW = [(256, 24), (300, 20), (4100, 3), (96, 7, 9), (3, 500, 6), (48, 10, 20), (2, 3, 1000)]
+
+
+@pytest.mark.parametrize("shape", NARROW)
+def test_long_narrow_tensors_are_cut_across_their_rows_and_every_element_is_written_once(
+    shape: tuple[int, ...],
+) -> None:
+    """An update in place tells of what is written twice; 1024 is no multiple of these rows."""
+
+    def make(b: Builder) -> None:
+        p = b.input("p", "parameter", "f32", shape)
+        g = b.input("g", "batch", "f32", shape)
+        adam(b, "p", p, g, b.input("lr", "scalar", "f32", ()))
+        b.graph.results["y"] = b("exp", g)
+        b.graph.results["zeros"] = b("multiply", g, b.like(0.0, g))
+
+    made = check(graph_of(make), bound=1e-5)
+    for call in kernels(made):
+        for place in call.places:
+            walked = {
+                (place[0] * i + place[1] * k + place[2] * m) for i, k, m in np.ndindex(call.outer)
+            }
+            assert len(walked) in (1, np.prod(call.outer))
+
+
 def test_tensors_without_elements_make_no_calls() -> None:
     def make(b: Builder) -> None:
         (x,) = inputs_of(b, x=(0, 5))
