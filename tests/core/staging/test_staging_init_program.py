@@ -19,7 +19,7 @@ class Stage:
 def values(form: str, seed: int = 0) -> Any:
     """Initial values by path of a model with these parameters."""
     found = traced(body(form))
-    initial = initials([Stage(found)], seed)  # type: ignore[list-item]
+    initial = initials([Stage(found)], {}, seed)  # type: ignore[list-item]
     return lambda path: initial(f"parameter:{path}")
 
 
