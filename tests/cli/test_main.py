@@ -27,7 +27,8 @@ def test_help_groups_the_verbs_and_imports_none(program: Program) -> None:
     assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
         *("check", "eval", "fmt", "ir", "new", "variants", "predict", "run", "sample"),
         *("stop", "sweep"),
-        *("annotate", "checkpoint", "diagnostics", "events", "runs", "status", "doctor", "plugins"),
+        *("annotate", "checkpoint", "diagnostics", "events", "runs", "status"),
+        *("devices", "doctor", "plugins"),
         *("completion", "docs", "explain"),
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from sexpgpu_core import manual
 from sexpgpu_core.diagnostics import Problem, catalogue, nearest, problem
 from sexpgpu_core.registry import Registry
 
-from ..answer import Answer, document
+from .. import library
+from ..answer import Answer, cut, document
 from ..flags import verb
 from ..invocation import Invocation
 from ..paragraphs import fitted
@@ -44,12 +46,31 @@ def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[Co
 @verb("docs")
 @click.argument("topic", metavar="TOPIC|CODE|NAME", required=False, shell_complete=complete)
 @click.option("--schema", metavar="NAME", help="The JSON Schema of a document, or event.")
+@click.option("--search", "words", metavar="WORDS", help="Pages, words and codes that have them.")
+@click.option("--for-agent", is_flag=True, help="The page for agents: all that a loop needs.")
+@click.option("--llms", is_flag=True, help="An index of the pages.")
+@click.option("--full", is_flag=True, help="All pages in one text.")
 @click.option("--part", type=click.IntRange(1), default=1, help="Of a page longer than 8 KB.")
-def docs(invocation: Invocation, topic: str | None, schema: str | None, part: int) -> Answer:
+def docs(
+    invocation: Invocation,
+    topic: str | None,
+    schema: str | None,
+    words: str | None,
+    for_agent: bool,
+    llms: bool,
+    full: bool,
+    part: int,
+) -> Answer:
     """Print the page of TOPIC, a code or a word; without one, list the topics."""
     if schema is not None:
         return schema_of(schema)
     registry = invocation.registry
+    if words is not None:
+        return found(invocation, words)
+    if llms or full:
+        text = library.index(registry) if llms else library.whole(registry)
+        return Answer(document("docs", topic="index" if llms else "all", text=text), text)
+    topic = "agents" if for_agent else topic
     if topic is None:
         rows = [registry.get("docs", name) for name in registry.names("docs")]
         told = [{"topic": row.topic, "title": row.title} for row in rows]
@@ -65,6 +86,22 @@ def docs(invocation: Invocation, topic: str | None, schema: str | None, part: in
     if part < len(parts):
         shown += f"\n... more: sexpgpu docs {topic} --part {part + 1}"
     return Answer(document("docs", topic=topic, part=part, parts=len(parts), text=shown), shown)
+
+
+def found(invocation: Invocation, words: str) -> Answer:
+    """What `--search` finds, and how to read it."""
+    matches = library.search(invocation.registry, words)
+    if not matches:
+        hint = "fewer words, or a part of one; sexpgpu docs lists the topics"
+        raise problem("E-USAGE-VALUE", f"nothing has all of: {words}", hint=hint, given=words)
+    shown, left = cut(matches, invocation.limit)
+    told = document("docs", search=words, matches=shown)
+    lines = [f"{one['name']:<24} {one['line']}".rstrip() for one in shown]
+    if left:
+        again = shlex.join(["sexpgpu", "docs", "--search", words, "--limit", "0"])
+        told.update(omitted={"matches": left}, more=again)
+        lines.append(f"... {left} more: {again}")
+    return Answer(told, "\n".join(lines))
 
 
 def word(registry: Registry, name: str) -> Answer:

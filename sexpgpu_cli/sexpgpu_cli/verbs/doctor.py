@@ -53,8 +53,8 @@ def doctor(invocation: Invocation, device: str | None) -> Answer:
     ]
     checks = [check for make in made for check in make()]
     code = 4 if any(check.status == "failed" for check in checks) else 0
-    told = document("doctor", exit=code, checks=[_json(check) for check in checks])
-    lines = [_line(check) for check in checks]
+    told = document("doctor", exit=code, checks=[json_of(check) for check in checks])
+    lines = [line_of(check) for check in checks]
     return Answer(told, "\n".join(lines), code)
 
 
@@ -139,11 +139,11 @@ def installed(invocation: Invocation) -> Iterator[Check]:
         yield Check("plugins", "plugins", "ok", f"{n} distributions")
 
 
-def _json(check: Check) -> dict[str, Any]:
+def json_of(check: Check) -> dict[str, Any]:
     """`fix` is always there; other keys only when they say something."""
     return {k: v for k, v in check._asdict().items() if v is not None or k == "fix"}
 
 
-def _line(check: Check) -> str:
+def line_of(check: Check) -> str:
     fix = f"\n{'':<20} help: {check.fix}" if check.fix else ""
     return f"{check.status:<8} {check.name:<11} {check.detail}{fix}"
