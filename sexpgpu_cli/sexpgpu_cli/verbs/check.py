@@ -12,7 +12,9 @@ from typing import Any
 
 import click
 
-from sexpgpu_core.diagnostics import Diagnostic, Problem
+from sexpgpu_core.diagnostics import Diagnostic, Problem, problem
+from sexpgpu_core.records import NamedTuple
+from sexpgpu_core.spans import Source
 
 from .. import files, units
 from ..answer import Answer, cut, document
@@ -23,21 +25,45 @@ PRINTED = 2048
 """Characters of what a file prints that are shown."""
 
 
+FORMATS = ("text", "json", "github")
+UNTOLD = ("exit", "output", "diagnostics", "difference", "text")
+"""Keys of a file's report that its document has not, or has otherwise."""
+
+
+class How(NamedTuple):
+    """What is asked of each file."""
+
+    selection: dict[str, Any]
+    device: str | None
+    stdin_name: str | None
+    every_variant: bool
+    fix: bool
+    unsafe: bool
+    diff: bool
+
+
 @verb("check", select=True)
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
+@click.option("--every-variant", is_flag=True, help="Check every variant of a file too.")
+@click.option("--fix", is_flag=True, help="Apply safe edits and write the files.")
+@click.option("--unsafe", is_flag=True, help="With --fix: the other edits too.")
+@click.option("--diff", is_flag=True, help="With --fix: write nothing; show what would change.")
+@click.option("--format", "layout", type=click.Choice(FORMATS), default="text", help="Or --json.")
 @click.option("--device", metavar="NAME", help="Check for a device by what its row says.")
 @click.option("--stdin-name", metavar="PATH", help="What - is called in diagnostics.")
 def check(
     invocation: Invocation,
     names: tuple[str, ...],
     selection: dict[str, Any],
-    device: str | None,
-    stdin_name: str | None,
+    layout: str,
+    **asked: Any,
 ) -> Answer:
     """Check files: every diagnostic, then a summary. Exit 1 if a file has an error."""
+    how = How(selection, **asked)
+    _exclude(how, names)
     start = time.perf_counter()
     with uncollected():
-        checked = [_check(invocation, name, selection, device, stdin_name) for name in names]
+        checked = [found for name in names for found in _checked(invocation, name, how)]
     code = max(found["exit"] for found in checked)
     listed = [d for found in checked for d in found["diagnostics"]]
     told = document(
@@ -56,7 +82,27 @@ def check(
     if left and invocation.limit:
         again = f"sexpgpu check {' '.join(names)}{selection_flags(selection)} --limit 0"
         told.update(omitted={"diagnostics": left}, more=again)
-    return Answer(told, _text(invocation, checked, again), code)
+    if layout == "github":
+        from sexpgpu_core.diagnostics.render_github import workflow_lines
+
+        return Answer(told, workflow_lines(listed), code)
+    if how.diff:
+        return Answer(told, "".join(found["difference"] for found in checked), code)
+    text = _text(invocation, checked, again)
+    if how.fix and names == ("-",):
+        invocation.say(text)
+        text = checked[0]["text"]
+    return Answer(told, text, code)
+
+
+def _exclude(how: How, names: tuple[str, ...]) -> None:
+    """Flags that exclude or need each other. Raises E-USAGE-VALUE."""
+    if (how.unsafe or how.diff) and not how.fix:
+        raise problem("E-USAGE-VALUE", "--unsafe and --diff are for --fix")
+    if how.every_variant and how.selection.get("variant") is not None:
+        raise problem("E-USAGE-VALUE", "--every-variant and --variant exclude each other")
+    if "-" in names and how.fix and len(names) > 1:
+        raise problem("E-USAGE-VALUE", "check --fix takes - alone")
 
 
 @contextmanager
@@ -71,20 +117,53 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _check(
-    invocation: Invocation,
-    name: str,
-    selection: dict[str, Any],
-    device: str | None,
-    stdin_name: str | None,
-) -> dict[str, Any]:
-    """One file's report with what the document adds to it."""
+def _checked(invocation: Invocation, name: str, how: How) -> list[dict[str, Any]]:
+    """A file's report, edits applied; then those of its variants."""
     try:
-        source = files.read(name, stdin_name)
+        source = files.read(name, how.stdin_name)
     except Problem as error:
         if error.diagnostic.phase == "usage":
             raise
-        return _unread(name, error.diagnostic)
+        return [_unread(name, error.diagnostic)]
+    more: dict[str, Any] = {"difference": "", "text": source.text}
+    if how.fix:
+        source, more = _fixed(source, how, name != "-")
+    found = [{**_report(invocation, source, name, how.device, how.selection), **more}]
+    if how.every_variant:
+        from sexpgpu_core.staging.scan import scan
+
+        for variant in scan(source).variants:
+            chosen = {**how.selection, "variant": variant}
+            report = _report(invocation, source, name, how.device, chosen)
+            found.append({**report, "difference": "", "text": source.text})
+    return found
+
+
+def _fixed(source: Source, how: How, file: bool) -> tuple[Source, dict[str, Any]]:
+    """The file after its edits, which are written unless they are only to be shown."""
+    from sexpgpu_core import api
+
+    from .. import fixing
+    from ..rewriting import difference
+
+    def told(text: Source) -> list[Diagnostic]:
+        return api.check(text, device=how.device, **how.selection).diagnostics
+
+    after, edits = fixing.fixed(source, told, how.unsafe)
+    if edits and file and not how.diff:
+        fixing.write(source, after)
+    changed = difference(source.name, source.text, after.text)
+    return after, {"fixed": len(edits), "difference": changed, "text": after.text}
+
+
+def _report(
+    invocation: Invocation,
+    source: Source,
+    name: str,
+    device: str | None,
+    selection: dict[str, Any],
+) -> dict[str, Any]:
+    """One check with what the document adds to it."""
     from sexpgpu_core import api
 
     report = api.check(source, device=device, **selection)
@@ -114,12 +193,13 @@ def _head(printed: str) -> str:
 def _unread(name: str, d: Diagnostic) -> dict[str, Any]:
     empty = {"complete": False, "reached": "reader", "summary": None, "selection": None}
     digest = sha256(b"").hexdigest()
-    return {"file": name, "sha256": digest, "exit": 1, "diagnostics": [d], "output": "", **empty}
+    made = {"difference": "", "text": "", "output": ""}
+    return {"file": name, "sha256": digest, "exit": 1, "diagnostics": [d], **made, **empty}
 
 
 def _file(found: dict[str, Any], limit: int) -> dict[str, Any]:
     shown, _ = cut(found["diagnostics"], limit)
-    told = {k: v for k, v in found.items() if k not in ("exit", "output", "diagnostics")}
+    told = {k: v for k, v in found.items() if k not in UNTOLD}
     told.update(ok=not found["exit"], diagnostics=_listed(shown))
     return {**told, "output": found["output"]} if found["output"] else told
 
@@ -143,7 +223,10 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
             parts.append(render_all(listed, color=color, limit=invocation.limit, more=again))
         said = counts(listed) or "no errors"
         stopped = "" if found["complete"] else f"; stopped after {found['reached']}: check again"
-        parts.append(f"{found['file']}: {said}{stopped}")
+        variant = (found["selection"] or {}).get("variant")
+        edits = f", {found['fixed']} edits made" if found.get("fixed") else ""
+        named = f"{found['file']} {variant}" if variant else found["file"]
+        parts.append(f"{named}: {said}{edits}{stopped}")
         if found["summary"] is not None:
             parts.append("\n".join(f"  {k:<11} {v}" for k, v in summary_lines(found["summary"])))
     return "\n\n".join(parts)

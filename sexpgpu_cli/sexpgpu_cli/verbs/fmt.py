@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -21,6 +19,7 @@ from ..answer import Answer, bounded
 from ..failure import exit_of
 from ..flags import verb
 from ..invocation import Invocation
+from ..rewriting import difference, replace
 
 
 class Laid(NamedTuple):
@@ -52,7 +51,11 @@ def fmt(
     code = exit_of(errors) or int(check and bool(changed))
     if names == ("-",) and not (check or diff):
         return Answer({}, laid[0].after if laid else "", code)
-    told = "".join(map(_difference, changed)) if diff else "\n".join(f.name for f in changed)
+    told = (
+        "".join(difference(f.name, f.before, f.after) for f in changed)
+        if diff
+        else "\n".join(f.name for f in changed)
+    )
     again = shlex.join(["sexpgpu", "fmt", *names, *(["--diff"] if diff else ["--check"])])
     return Answer({}, bounded(told, f"{again} --limit 0", invocation.limit), code)
 
@@ -100,33 +103,12 @@ def _written(changed: Iterator[Laid]) -> list[Diagnostic]:
     errors: list[Diagnostic] = []
     for file in changed:
         try:
-            _replace(Path(file.name).resolve(), file.after.encode())
+            replace(Path(file.name).resolve(), file.after.encode())
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             message = f"{file.name}: {reason}"
             errors.append(problem("E-USAGE-FILE", message, file=file.name).diagnostic)
     return errors
-
-
-def _replace(target: Path, data: bytes) -> None:
-    beside = target.with_name(f".{target.name}.{os.getpid()}.fmt")
-    try:
-        beside.write_bytes(data)
-        beside.chmod(target.stat().st_mode & 0o7777)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
-def _difference(file: Laid) -> str:
-    before, after = file.before.splitlines(keepends=True), file.after.splitlines(keepends=True)
-    name = file.name.lstrip("/")
-    lines = difflib.unified_diff(before, after, f"a/{name}", f"b/{name}")
-    return "".join(_marked(line) for line in lines)
-
-
-def _marked(line: str) -> str:
-    return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def _tell(invocation: Invocation, errors: list[Diagnostic]) -> None:

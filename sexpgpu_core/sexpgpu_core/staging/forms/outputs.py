@@ -94,11 +94,11 @@ def _options(d: Declaration, rest: Value) -> tuple[dict[str, Slot], Value]:
 
 
 def _refuse_state(given: Slot | None) -> None:
-    """States of rows are for a later version; a cache of keys and values needs none."""
+    """States of rows are not taken yet; a cache of keys and values needs none."""
     if given is not None and given.flag():
         raise problem(
             "E-UNSUPPORTED",
-            "an output's (:state t) is for states :per :row, which are not there yet",
+            "(:state t): an output does not take states :per :row yet",
             hint="sample keeps keys and values of an (:autoregressive t) output by itself",
         ).locate(given.span)
 
