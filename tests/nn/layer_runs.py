@@ -51,7 +51,12 @@ class Found(NamedTuple):
 def weighed(y: Any) -> float:
     """The loss of a result in NumPy."""
     y = np.asarray(y, "f8")
-    return float((y * np.cos(1.7 * np.arange(y.size)).reshape(y.shape)).sum())
+    return float((y.ravel() * weights(y.size)).sum())
+
+
+def weights(count: int) -> Any:
+    """Those of the loss: cosines of arguments that are rounded to f32, as ours are."""
+    return np.cos((np.float32(1.7) * np.arange(count, dtype="f4")).astype("f8"))
 
 
 def traced(form: str, arrays: Mapping[str, Any]) -> Traced:

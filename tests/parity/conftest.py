@@ -26,7 +26,8 @@ sys.path[:0] = [
     str(ROOT / "tests" / "builtins"),
     str(ROOT / "tests" / "core" / "ir"),
     str(ROOT / "tests" / "optim"),
-]  # twins of models; calls of builtins; the table of shapes; optimizers' problems
+    str(ROOT / "tests" / "nn"),
+]  # twins of models; calls of builtins; the table of shapes; optimizers' problems; layers
 
 _WORST: dict[str, float] = {}
 
