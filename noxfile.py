@@ -18,6 +18,14 @@ nox.options.reuse_existing_virtualenvs = True
 ROOT = Path(__file__).parent
 MEMBERS = sorted(p.parent.name for p in ROOT.glob("sexpgpu_*/pyproject.toml"))
 TEST = ("pytest>=8", "pytest-xdist>=3", "hypothesis>=6", "hatchling>=1.21", "jsonschema>=4")
+S3 = (
+    "boto3>=1.34",
+    "moto[s3]>=5",
+    "flask>=3",
+    "flask-cors>=5",
+    "nanio>=0.1.7; python_version>='3.11'",
+)
+"""The client, a server that knows conditions, one that checks signatures."""
 TORCH = "torch==2.13.0"
 """By name and version alone: where it comes from is the reader's pip's to know."""
 ONNX = "onnx==1.23.2"
@@ -72,7 +80,7 @@ TWO = ("--numprocesses", "2", "--dist", "loadfile")
 @nox.session
 def tests(session: nox.Session) -> None:
     """All tests, the third-party plug-in's too."""
-    install(session, *TEST)
+    install(session, *TEST, *S3)
     session.run("python", *SAFE, "-m", "pytest", *TWO, *session.posargs)
 
 

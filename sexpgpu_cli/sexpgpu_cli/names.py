@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,7 +62,23 @@ def run_of(invocation: Invocation, text: str) -> Run:
     """The run that RUN means, with documents that can be read."""
     from sexpgpu_core.runtime import runs
 
+    if "://" in text and not text.startswith("file://"):
+        return _stored(invocation, text).sound()
     return runs.find(invocation.settings.runs, text).sound()
+
+
+def _stored(invocation: Invocation, url: str) -> Run:
+    """A run of a store by its documents, brought into the cache."""
+    from sexpgpu_core.registered import store_of
+    from sexpgpu_core.runtime import runs
+    from sexpgpu_core.runtime.mirror import bring
+
+    parent, _, slug = url.rstrip("/").rpartition("/")
+    store = store_of(invocation.registry, parent)
+    inside = hashlib.sha256(parent.encode()).hexdigest()[:16]
+    run = runs.read(bring(store, slug, invocation.settings.cache / "stores" / inside))
+    assert run is not None, "a run that was brought has a manifest"
+    return run
 
 
 def sweep_of(invocation: Invocation, text: str) -> Path | None:

@@ -338,6 +338,7 @@ def run(
     deadline: float | None = None,
     dry: bool = False,
     diagnostics: Iterable[str] = (),
+    store: str | None = None,
     runs_root: str | Path = "runs",
     progress: Any = None,
 ) -> Summary:
@@ -362,7 +363,7 @@ def run(
         device_of(loaded.registry, chosen),
         compile,
         operations,
-        asked=Asked(threads, name, resume, resume_changed, origin, if_exists, deadline, dry),
+        asked=Asked(threads, name, resume, resume_changed, origin, if_exists, deadline, dry, store),
         root=Path(runs_root),
         progress=progress,
     )

@@ -51,6 +51,21 @@ def sexpgpu_sources() -> Iterator[e.SourceEntry]:
 
 
 @hookimpl
+def sexpgpu_stores() -> Iterator[e.StoreEntry]:
+    yield e.StoreEntry(
+        scheme="file",
+        doc="A folder.",
+        load="sexpgpu_core.checkpoint.store:LocalStore",
+    )
+    yield e.StoreEntry(
+        scheme="s3",
+        doc="Amazon's S3, or another server of its protocol.",
+        load="sexpgpu_core.checkpoint.s3:S3Store",
+        needs=("sexpgpu[s3]",),
+    )
+
+
+@hookimpl
 def sexpgpu_executors() -> Iterator[e.EngineEntry]:
     yield e.EngineEntry(
         name="local",

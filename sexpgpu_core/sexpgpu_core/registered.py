@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .experiment.protocols import Store
 from .registry import BUILTIN, Registry
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
 
     path, text = registry.text("modules", name)
     return ModuleText(path, kept.get(name, text), registry.owner("modules", name) in BUILTIN)
+
+
+def store_of(registry: Registry, url: str) -> Store:
+    """The store of a URL; a path is a folder. Raises E-STORE-UNKNOWN."""
+    scheme = url.partition("://")[0] if "://" in url else "file"
+    made: Store = registry.load("stores", scheme)(url)
+    return made
 
 
 def source_rows(registry: Registry) -> list[Any]:

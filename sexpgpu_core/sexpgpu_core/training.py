@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .checkpoint.store import probe
 from .diagnostics import Problem, Problems, problem
+from .experiment.protocols import Store
 from .records import NamedTuple
-from .runtime import runs
-from .runtime.attempt import attempt
+from .registered import store_of
+from .runtime import room, runs
+from .runtime.attempt import attempt, named
 from .runtime.begin import exists
 from .runtime.machine import machine
+from .runtime.mirror import Mirror, brought_back
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
 from .runtime.signals import Signals
@@ -46,6 +50,7 @@ class Asked(NamedTuple):
     if_exists: str = "run"
     deadline: float | None = None
     dry: bool = False
+    store: str | None = None
 
 
 def train(
@@ -58,7 +63,13 @@ def train(
     root: Path,
     progress: Any,
 ) -> Summary:
-    """Compile, then run. Signals are taken from here on, also while it compiles."""
+    """Compile, then run. Signals are taken from here on, also while it compiles.
+
+    Raises E-STORE-* before that where the store cannot be written.
+    """
+    store = store_of(loaded.registry, asked.store) if asked.store is not None else None
+    if store is not None and (refused := probe(store)) is not None:
+        raise refused
     with Signals() as signals:
         start = time.perf_counter()
         here = _machine(device, asked.threads)
@@ -68,16 +79,11 @@ def train(
         earlier = _earlier(root, compiled.job.experiment_id, asked)
         if earlier is not None:
             return _reused(earlier, progress)
+        parts = (loaded, device, compiled, operations, asked, here, signals, progress, start)
         if not asked.dry:
-            return _run(
-                loaded, device, compiled, operations, asked, root, here, signals, progress, start,
-                observers(loaded, device, compiled, operations),
-            )  # fmt: skip
+            return _run(*parts, root, store, observers(loaded, device, compiled, operations))
         with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
-            root = Path(scratch)
-            return _run(
-                loaded, device, compiled, operations, asked, root, here, signals, progress, start
-            )
+            return _run(*parts, Path(scratch), None)
 
 
 def observers(
@@ -131,13 +137,16 @@ def _run(
     compiled: Compiled,
     operations: Callable[[Any], Operations],
     asked: Asked,
-    root: Path,
     here: Machine,
     signals: Signals,
     progress: Any,
     start: float,
+    root: Path,
+    store: Store | None,
     plan: Plan | None = None,
 ) -> Summary:
+    if store is not None and (asked.resume == "auto" or named(asked.resume)):
+        brought_back(store, compiled.job.experiment_id, root, asked.name)
     folder, checkpoint = attempt(
         compiled.job,
         root=root,
@@ -154,7 +163,12 @@ def _run(
     if signals.reason is not None:
         return interrupted(folder, signals)
     try:
+        if store is not None:
+            folder.mirror = Mirror(store, folder.path)
+            folder.mirror.begin()
         session = _opened(device, compiled, asked.threads)
+        if not asked.dry:
+            _fits(compiled, folder, session)
     except (Problem, Problems) as error:
         found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
         return failed(folder, found)
@@ -175,6 +189,15 @@ def _run(
         )
     finally:
         session.close()
+
+
+def _fits(compiled: Compiled, folder: RunFolder, session: Any) -> None:
+    """The disk, once the memory is known to do. Raises E-DEVICE-DISK, the device closed."""
+    try:
+        room.fits(compiled.job, folder)
+    except Problem:
+        session.close()
+        raise
 
 
 def _opened(device: Device, compiled: Compiled, threads: int | None) -> Any:

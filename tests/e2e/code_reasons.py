@@ -35,11 +35,12 @@ SHOWN_BY = {
     "::test_a_device_that_gives_other_bits_is_found",
     "E-CHECKPOINT-CORRUPT": E2E + "storage.py::test_a_flipped_byte_of_a_checkpoint_is_found",
     "E-CHECKPOINT-DISK": E2E + "storage.py::test_a_full_disk_at_the_first_checkpoint_fails_the_run",
-    "E-STORE-DENIED": CORE + "checkpoint/test_checkpoint_store.py"
-    "::test_a_store_that_refuses_says_so",
+    "E-STORE-DENIED": E2E
+    + "store.py::test_a_wrong_secret_is_told_before_anything_is_compiled_and_by_doctor",
     "E-STORE-LOST": CORE + "checkpoint/test_checkpoint_store.py::test_a_store_that_refuses_says_so",
     "W-RESUME-NUMERICS": CORE + "runtime/test_run_loop.py"
     "::test_other_numerics_resume_with_a_warning_that_names_them",
+    "E-DEVICE-DISK": E2E + "disks.py::test_checkpoints_that_do_not_fit_are_refused_before_step_0",
     "E-SWEEP-UNKNOWN": E2E + "sweep.py::test_a_point_is_checked_and_run_alone",
     "E-PLUGIN-BROKEN": REGISTRY + "test_a_broken_plugin_is_recorded_and_the_rest_work",
     "E-PLUGIN-CLASH": REGISTRY
@@ -51,7 +52,7 @@ SHOWN_BY = {
     "::test_an_exception_of_ours_is_an_internal_error_at_its_place",
 }
 
-NAMED = {"E-DEVICE-DISK"}
+NAMED: set[str] = set()
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
@@ -65,7 +66,6 @@ _LATER = {
     " W-STAT-LEAK",
     "check --deep, bundles": "W-NONDETERMINISTIC W-DEEP-CHANCE"
     " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
-    "the disk that a run will take": "E-DEVICE-DISK",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
     "sinks of plug-ins while running": "W-SINK-FAILED",

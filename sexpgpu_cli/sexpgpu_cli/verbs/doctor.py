@@ -39,7 +39,8 @@ NEEDED = ("numpy", "safetensors")
 
 @verb("doctor")
 @click.option("--device", metavar="NAME", help="Fail unless this device can be used.")
-def doctor(invocation: Invocation, device: str | None) -> Answer:
+@click.option("--store", metavar="URL", help="Fail unless an object can be put there.")
+def doctor(invocation: Invocation, device: str | None, store: str | None) -> Answer:
     """Say whether a run can start here, and what to do where it cannot. Exit 4 on a failure."""
     if device is not None:
         invocation.registry.find("devices", device)
@@ -49,6 +50,7 @@ def doctor(invocation: Invocation, device: str | None) -> Answer:
         lambda: devices(invocation, device),
         blas,
         lambda: folders(invocation),
+        lambda: stored(invocation, store),
         lambda: installed(invocation),
     ]
     checks = [check for make in made for check in make()]
@@ -127,6 +129,25 @@ def _folder(name: str, group: str, folder: Path, fix: str) -> Iterator[Check]:
     except OSError as error:
         failed = "failed" if name == "runs" else "warning"
         yield Check(name, group, failed, f"{there}: {error.strerror}", fix, facts)
+
+
+def stored(invocation: Invocation, url: str | None) -> Iterator[Check]:
+    """Put one object into the store that was asked for, and remove it."""
+    if url is None:
+        return
+    from sexpgpu_core.checkpoint.store import probe
+    from sexpgpu_core.diagnostics import Problem
+    from sexpgpu_core.registered import store_of
+
+    try:
+        refused = probe(store_of(invocation.registry, url))
+    except Problem as unknown:
+        refused = unknown
+    if refused is None:
+        yield Check("store", "store", "ok", f"{url}: an object was put, found and removed")
+        return
+    d = refused.diagnostic
+    yield Check("store", "store", "failed", d.message, d.hint or "", code=d.code)
 
 
 def installed(invocation: Invocation) -> Iterator[Check]:

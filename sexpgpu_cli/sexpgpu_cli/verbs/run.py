@@ -33,6 +33,7 @@ EXISTING = ("run", "reuse", "fail")
     "--from", "origin", metavar="RUN[@STEP]", type=names.SAVE, help="A new run that begins there."
 )
 @click.option("--if-exists", type=click.Choice(EXISTING), default="run", help="The same was run.")
+@click.option("--store", metavar="URL", help="Mirror it there: a folder, or s3://BUCKET/PREFIX.")
 @click.option("--dry-run", is_flag=True, help="Compile, take one step, keep nothing.")
 @click.option("--detach", is_flag=True, help="Go on alone; return after the first step.")
 @click.option("--deadline", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds.")

@@ -41,6 +41,8 @@ def status(
     found = names.run_of(invocation, run)
     if until is None and not follow:
         return told(found, {})
+    if "://" in run:
+        raise problem("E-USAGE-VALUE", "--until and --follow are for runs of this machine")
     from sexpgpu_core.runtime import watch
 
     wanted = watch.condition(until) if until is not None else None

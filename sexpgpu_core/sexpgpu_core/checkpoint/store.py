@@ -10,11 +10,13 @@ import contextlib
 import json
 import os
 import shutil
+import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, problem
 from ..experiment.protocols import Store
 from .disk import Disk, digest
 from .folder import Saved
@@ -65,21 +67,92 @@ class LocalStore:
         (self.folder / name).unlink(missing_ok=True)
 
 
+class Below:
+    """The part of a store whose names begin with PREFIX/."""
+
+    def __init__(self, store: Store, prefix: str) -> None:
+        self._store, self._prefix = store, f"{prefix}/"
+
+    def put(self, name: str, file: str) -> None:
+        self._store.put(self._prefix + name, file)
+
+    def put_last(self, name: str, data: bytes) -> None:
+        self._store.put_last(self._prefix + name, data)
+
+    def get(self, name: str, file: str) -> None:
+        self._store.get(self._prefix + name, file)
+
+    def list(self, prefix: str = "") -> list[tuple[str, int]]:
+        found = self._store.list(self._prefix + prefix)
+        return [(name.removeprefix(self._prefix), size) for name, size in found]
+
+    def delete(self, name: str) -> None:
+        self._store.delete(self._prefix + name)
+
+
+def probe(store: Store) -> Problem | None:
+    """Put an object, find it, remove it: what is in the way of that, or None."""
+    name = f"sexpgpu-probe-{os.getpid()}-{time.time_ns()}"
+    try:
+        with tempfile.NamedTemporaryFile(prefix="sexpgpu-") as file:
+            file.write(name.encode())
+            file.flush()
+            store.put(name, file.name)
+        there = dict(store.list(name))
+        store.delete(name)
+    except Problem as refused:
+        return refused
+    if there.get(name) != len(name):
+        return problem("E-STORE-LOST", f"{name} was put and is not listed")
+    return None
+
+
 def upload(saved: Saved, store: Store) -> None:
-    """Put a checkpoint: its files once each, then the manifest that names them."""
+    """Put a checkpoint: its files once each, then the manifest that names them.
+
+    One that the store has is left if its files are equal, else it gives way to the new one.
+    """
     inside = f"{saved.name}/{saved.document['attempt']}"
+    before = _manifest(store, saved.name) if saved.name in stored(store, saved.name) else None
+    if before is not None and _hashes(before) == _hashes(saved.document):
+        return
     files = []
     for file in saved.document["files"]:
         store.put(f"{inside}/{file['path']}", str(saved.path / file["path"]))
         files.append({**file, "path": f"{saved.document['attempt']}/{file['path']}"})
     said = json.dumps({**saved.document, "files": files}, allow_nan=False)
+    if before is not None:
+        store.delete(f"{saved.name}/{MANIFEST}")
     store.put_last(f"{saved.name}/{MANIFEST}", said.encode())
+
+
+def discard(store: Store, name: str) -> None:
+    """Remove a checkpoint, its manifest first: no reader believes what is left."""
+    names = [found for found, _ in store.list(f"{name}/")]
+    for found in sorted(names, key=lambda n: not n.endswith(f"/{MANIFEST}")):
+        store.delete(found)
+
+
+def stored(store: Store, prefix: str = "step-") -> set[str]:
+    """Names of the checkpoints that were committed."""
+    names = [name for name, _ in store.list(prefix) if name.endswith(f"/{MANIFEST}")]
+    return {name.partition("/")[0] for name in names}
+
+
+def _manifest(store: Store, name: str) -> Mapping[str, Any]:
+    with tempfile.NamedTemporaryFile(prefix="sexpgpu-") as file:
+        store.get(f"{name}/{MANIFEST}", file.name)
+        with open(file.name, encoding="utf-8") as read:
+            return dict(json.load(read))
+
+
+def _hashes(document: Mapping[str, Any]) -> dict[str, str]:
+    return {Path(f["path"]).name: f["sha256"] for f in document["files"]}
 
 
 def whole(store: Store) -> list[str]:
     """Names of the checkpoints that were committed, oldest first."""
-    names = [name for name, _ in store.list("step-") if name.endswith(f"/{MANIFEST}")]
-    return sorted(name.partition("/")[0] for name in names)
+    return sorted(stored(store))
 
 
 def download(store: Store, name: str, folder: Path, scratch: Path) -> Path:

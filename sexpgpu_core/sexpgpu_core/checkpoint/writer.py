@@ -21,6 +21,11 @@ class Written(NamedTuple):
     stall: float
     best: bool
     removed: tuple[str, ...] = ()
+    unstored: Problem | None = None  # what kept it from the store; it is whole here
+
+
+Done = tuple[Saved, "list[str]", "Problem | None"]
+"""What was written, what retention removed, what kept it from the store."""
 
 
 class Writer:
@@ -35,7 +40,7 @@ class Writer:
     def start(
         self,
         step: int,
-        work: Callable[[], tuple[Saved, list[str]]],
+        work: Callable[[], Done],
         release: Callable[[], None],
         stall: float = 0.0,
         best: bool = False,
@@ -52,16 +57,17 @@ class Writer:
     def _run(
         self,
         step: int,
-        work: Callable[[], tuple[Saved, list[str]]],
+        work: Callable[[], Done],
         release: Callable[[], None],
         stall: float,
         best: bool,
     ) -> None:
         began = self._clock()
         try:
-            saved, removed = work()
+            saved, removed, unstored = work()
             took = self._clock() - began
-            self._ended.append(Written(step, saved, None, took, stall, best, tuple(removed)))
+            told = Written(step, saved, None, took, stall, best, tuple(removed), unstored)
+            self._ended.append(told)
         except Problem as raised:
             self._ended.append(Written(step, None, raised, self._clock() - began, stall, best))
         except BaseException as raised:

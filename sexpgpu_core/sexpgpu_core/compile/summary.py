@@ -35,7 +35,7 @@ def summarize(
         "steps": traces.steps,
         "flops_per_step": flops,
         "memory": dict(memory),
-        "disk_bytes": _disk(traces.experiment, persistent),
+        "disk_bytes": _disk(traces.experiment, persistent, traces.steps),
         "batch": {
             name: {"dtype": t.dtype, "shape": [first.rows, *t.shape[1:]]}
             for name, t in first.traced.fields.items()
@@ -114,11 +114,13 @@ def memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
     }
 
 
-def _disk(experiment: Experiment, persistent: int) -> int:
-    """Bytes of the checkpoints that the retention policy keeps at once."""
-    checkpoint = experiment.run.checkpoint
-    keep = checkpoint.keep or 1
-    return persistent * (keep + (checkpoint.best is not None) + 1)
+def _disk(experiment: Experiment, persistent: int, steps: int) -> int:
+    """Bytes of the checkpoints that are there at once: those that stay, and the one in flight."""
+    declared = experiment.run.checkpoint
+    due = steps // declared.every if declared.every else 0
+    due += sum(isinstance(at, int) and at <= steps for at in declared.at) + 1
+    kept = due if declared.keep is None else min(due, declared.keep)
+    return persistent * (kept + (declared.best is not None) + (due > kept))
 
 
 def _precision(stage: StageTrace) -> dict[str, Any]:

@@ -95,9 +95,14 @@ def fork(
     return folder, checkpoint
 
 
+def named(resume: str | None) -> bool:
+    """Whether it says which checkpoint of this experiment's run, not which run."""
+    return resume is not None and (resume in WORDS or resume.isdigit())
+
+
 def where(job: Job, root: Path, resume: str, name: str | None) -> tuple[Path, str | int] | None:
     """The run and the checkpoint meant; None where `auto` finds nothing to go on from."""
-    if resume != "auto" and resume not in WORDS and not resume.isdigit():
+    if resume != "auto" and not named(resume):
         run, _, step = resume.partition("@")
         return runs.find(root, run).path, runs.step(step or "latest")
     run_ = runs.resumable(root, job.experiment_id, name)

@@ -92,6 +92,11 @@ class EventLog:
         if count == 0 or not once:
             self.write("warning", step, diagnostic={**diagnostic_json(found), "repeats": count + 1})
 
+    @property
+    def gone(self) -> bool:
+        """Whether the file, or the folder that it is in, was deleted."""
+        return os.fstat(self._file.fileno()).st_nlink == 0
+
     def sync(self) -> None:
         """Make what was written durable."""
         os.fsync(self._file.fileno())

@@ -15,6 +15,7 @@ from . import events, status
 from .clock import Clock
 from .lock import Lock
 from .machine import Machine
+from .mirror import Mirror
 
 
 class RunFolder:
@@ -36,6 +37,7 @@ class RunFolder:
         self.checkpoints = Checkpoints(path / "checkpoints", disk)
         self.events = events.EventLog(path / "events.jsonl", path.name, attempt, clock, elapsed)
         self.status = status.StatusFile(path / "status.json", self.events, clock, **facts)
+        self.mirror: Mirror | None = None
 
     @property
     def run(self) -> str:
@@ -55,6 +57,8 @@ class RunFolder:
         with contextlib.suppress(Problem):  # a full disk: the caller has the document
             self.status.close()
         self.events.close()
+        if self.mirror is not None and (unput := self.mirror.close()) is not None:
+            self.log(f"the end is not in the store: {unput}")
         self._lock.release()
 
 

@@ -14,7 +14,7 @@ from ..checkpoint.folder import Checkpoint
 from ..data.loader import Loader
 from ..data.prefetch import Prefetcher
 from ..device import Outcome
-from ..diagnostics import Problem, diagnostic
+from ..diagnostics import Problem, diagnostic, problem
 from ..records import NamedTuple
 from . import cadence, curriculum, fault, saving
 from .control import Inbox
@@ -367,6 +367,9 @@ class Loop:
         return self.report.moved(self.progress)
 
     def _requests(self) -> None:
+        if self.folder.status.gone:
+            told = f"{self.folder.path} was deleted while the run goes on"
+            raise problem("E-RUN-WRITE", told, hint="Its checkpoints went with it.")
         for request in self._inbox.take():
             if request["request"] == "stop":
                 self.signals.request("stop")

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..checkpoint.folder import Saved
-from ..checkpoint.writer import Writer, Written
+from ..checkpoint.writer import Done, Writer, Written
 from ..data.loader import Loader
+from ..diagnostics import Problem
 from .events import numbers
 from .folder import RunFolder
 from .job import Job
@@ -29,6 +30,7 @@ class Saver:
         self._writer = Writer(self._clock)
         self.last: int | None = None  # step of the last one begun
         self._lost: Written | None = None  # the last one that could not be written
+        self._unstored: Problem | None = None  # why the last one is not in the store
 
     def save(self, document: Mapping[str, Any], best: bool) -> None:
         """Take a snapshot and begin to write it; waits for a write that is in flight."""
@@ -41,17 +43,28 @@ class Saver:
         step = int(document["step"])
         checkpoints, events = self._folder.checkpoints, self._folder.events
 
-        def work() -> tuple[Saved, list[str]]:
+        def work() -> Done:
             saved = checkpoints.save(
                 step, names, snapshot.array, document, before_rename=events.sync
             )
             series = declared.best[0] if declared.best else None
-            return saved, checkpoints.prune(declared.keep, series)
+            removed = checkpoints.prune(declared.keep, series)
+            return saved, removed, self._stored(saved, removed)
 
         self.last = step
         self._writer.start(step, work, snapshot.release, stall, best)
         if not declared.staging:
             self._writer.wait()
+
+    def _stored(self, saved: Saved, removed: list[str]) -> Problem | None:
+        """Put it into the store as well; what keeps it from there."""
+        if self._folder.mirror is None:
+            return None
+        try:
+            self._folder.mirror.checkpoint(saved, removed)
+        except Problem as refused:
+            return refused
+        return None
 
     def halt(self, document: Mapping[str, Any], batch: Mapping[str, Any]) -> Saved:
         """`halt-STEP`: the state of before the bad step, and its batch. Returns when durable."""
@@ -74,19 +87,31 @@ class Saver:
         """Tell what ended. A write that failed is a warning while an older one is whole.
 
         Raises E-CHECKPOINT-DISK where there is none, or where the last one of the `ending` run
-        is lost, whenever that was told.
+        is lost, whenever that was told; E-STORE-* where the store has not taken the last one.
         """
         if wait:
             self._writer.wait()
         for written in self._writer.collect():
             if written.saved is not None:
                 self._tell(written, written.saved)
+                self._unstored = written.unstored
+                self._trouble(written.unstored, written.step)
             else:
                 self._lost = written
                 self._warn(written)
+        if self._folder.mirror is not None:
+            self._trouble(self._folder.mirror.trouble(), self.last or 0)
+        if ending and self._unstored is not None:
+            raise self._unstored
         lost = self._lost
         if ending and lost is not None and lost.step == self.last and lost.error is not None:
             raise lost.error
+
+    def _trouble(self, met: Problem | None, step: int) -> None:
+        """A store that is refused or gone: the run goes on, what it would hold is here."""
+        if met is not None:
+            self._folder.events.warn(met.diagnostic, step)
+            self._folder.log(str(met))
 
     def _warn(self, written: Written) -> None:
         assert written.error is not None

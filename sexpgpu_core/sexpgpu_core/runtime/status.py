@@ -30,6 +30,8 @@ class StatusFile:
         self._write_lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self.gone = False
+        """Whether a beat has found that the run's events were deleted: nothing is kept any more."""
         self.moving: Callable[[], Mapping[str, Any]] = dict
         """What changes with every step, asked for at each write."""
         self._facts: dict[str, Any] = {
@@ -102,6 +104,7 @@ class StatusFile:
         while not self._stop.wait(HEARTBEAT):
             # a full disk may empty again: the next beat tries anew, and events tell the user
             with contextlib.suppress(Exception):
+                self.gone = self._events.gone
                 self.write()
 
     def close(self) -> None:

@@ -1,0 +1,225 @@
+"""A run in a store while it runs (`--store`): checkpoints as they are written, events and status.
+
+Below URL/SLUG/ lie `manifest.json` and the run's texts; `checkpoints/` as `checkpoint.store` has
+them; `events/FIRST-LAST.jsonl`, pieces of events.jsonl by their lines; `status/N.json`, of which
+the last counts. Nothing is overwritten. What the store does not take stays in the run's folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..checkpoint.folder import Checkpoints, Saved
+from ..checkpoint.store import Below, discard, stored, upload
+from ..diagnostics import Problem, problem
+from ..experiment.protocols import Store
+from . import documents, runs
+
+EVERY = 10.0
+"""Seconds between two looks at events and status."""
+
+
+class Mirror:
+    """`begin`, then `checkpoint` from the writer's thread; a thread of its own until `close`."""
+
+    def __init__(self, store: Store, path: Path) -> None:
+        self._store = Below(store, path.name)
+        self._checkpoints = Below(store, f"{path.name}/checkpoints")
+        self._path = path
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._offset, self._lines, self._beats = 0, 0, 0
+        self._trouble: Problem | None = None
+
+    def begin(self) -> None:
+        """Texts and the manifest, events so far, checkpoints that the store lacks.
+
+        Raises E-STORE-DENIED, E-STORE-LOST.
+        """
+        manifest = documents.read(self._path / "manifest.json", "manifest") or {}
+        names = {name for name, _ in self._store.list()}
+        for file in manifest.get("files", ()):
+            if file["path"] not in names:
+                self._store.put(file["path"], str(self._path / file["path"]))
+        if "manifest.json" not in names:
+            self._store.put_last("manifest.json", (self._path / "manifest.json").read_bytes())
+        self._skip(max((_last(name) for name in names if name.startswith("events/")), default=0))
+        self._beats = max((_number(n) for n in names if n.startswith("status/")), default=0)
+        there = stored(self._checkpoints)
+        for saved in Checkpoints(self._path / "checkpoints").whole():
+            if saved.name not in there and ".attempt-" not in saved.name:
+                upload(saved, self._checkpoints)
+        self.flush()
+        self._thread = threading.Thread(target=self._beat, name="mirror", daemon=True)
+        self._thread.start()
+
+    def checkpoint(self, saved: Saved, removed: Sequence[str]) -> None:
+        """Put one, then remove those that retention has removed. Raises E-STORE-*."""
+        upload(saved, self._checkpoints)
+        for name in removed:
+            discard(self._checkpoints, name)
+
+    def flush(self) -> None:
+        """Put what is new of events and status. Raises E-STORE-*."""
+        with self._lock:
+            self._events()
+            self._status()
+
+    def trouble(self) -> Problem | None:
+        """What the thread met since the last call."""
+        found, self._trouble = self._trouble, None
+        return found
+
+    def close(self) -> Problem | None:
+        """End the thread and put the end of the run; what kept that from being put."""
+        self._stop.set()
+        if self._thread is None:
+            return None
+        self._thread.join()
+        try:
+            self.flush()
+        except Problem as refused:
+            return refused
+        return None
+
+    def _beat(self) -> None:
+        while not self._stop.wait(EVERY):
+            try:
+                self.flush()
+            except Problem as refused:
+                self._trouble = refused
+
+    def _skip(self, lines: int) -> None:
+        """Take so many lines of events.jsonl as put."""
+        data = _bytes(self._path / "events.jsonl")
+        for _ in range(lines):
+            self._offset = data.find(b"\n", self._offset) + 1
+        self._lines = lines
+
+    def _events(self) -> None:
+        new = _bytes(self._path / "events.jsonl")[self._offset :]
+        new = new[: new.rfind(b"\n") + 1]
+        if new:
+            last = self._lines + new.count(b"\n")
+            self._put(f"events/{self._lines + 1:08}-{last:08}.jsonl", new)
+            self._offset, self._lines = self._offset + len(new), last
+
+    def _status(self) -> None:
+        if now := _bytes(self._path / "status.json"):
+            self._put(f"status/{self._beats + 1:08}.json", now)
+            self._beats += 1
+            if self._beats > 1:
+                self._store.delete(f"status/{self._beats - 1:08}.json")
+
+    def _put(self, name: str, data: bytes) -> None:
+        handle, scratch = tempfile.mkstemp(prefix="sexpgpu-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            self._store.put(name, scratch)
+        except OSError as refused:
+            raise problem("E-STORE-LOST", f"{scratch}: {refused.strerror}") from refused
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(scratch)
+
+
+def bring(store: Store, run: str, folder: Path, checkpoint: bool = False) -> Path:
+    """A run's documents from a store to `folder`/SLUG, its last checkpoint too if asked for.
+
+    Raises E-USAGE-RUN where there is none, E-STORE-*, E-CHECKPOINT-CORRUPT.
+    """
+    from ..checkpoint.store import download, whole
+
+    below, path = Below(store, run), folder / run
+    names = [name for name, _ in below.list()]
+    if "manifest.json" not in names:
+        raise problem("E-USAGE-RUN", f"the store has no run {run}", run=run)
+    for name in names:
+        if not name.startswith(("checkpoints/", "events/", "status/")):
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            below.get(name, str(path / name))
+    _joined(below, [n for n in names if n.startswith("events/")], path / "events.jsonl")
+    states = [n for n in names if n.startswith("status/")]
+    if states:
+        below.get(states[-1], str(path / "status.json"))
+    if checkpoint:
+        there, kept = Below(store, f"{run}/checkpoints"), path / "checkpoints"
+        kept.mkdir(exist_ok=True)
+        for last in whole(there)[-1:]:
+            download(there, last, kept, kept / f".tmp-{last}-{os.getpid()}")
+    return path
+
+
+def brought_back(store: Store, experiment_id: str, root: Path, name: str | None) -> None:
+    """Bring the run to go on with, of this experiment or name, where there is none here.
+
+    Raises E-STORE-*, E-CHECKPOINT-CORRUPT.
+    """
+    if runs.resumable(root, experiment_id, name) is not None:
+        return
+    scratch = root / f".tmp-{experiment_id}-{os.getpid()}"
+    try:
+        slug = name or resumable(store, experiment_id, scratch)
+        if slug is not None and not (root / slug).exists() and _has(store, slug):
+            os.replace(bring(store, slug, scratch, checkpoint=True), root / slug)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _has(store: Store, slug: str) -> bool:
+    return any(name == f"{slug}/manifest.json" for name, _ in store.list(f"{slug}/"))
+
+
+def resumable(store: Store, experiment_id: str, folder: Path) -> str | None:
+    """The newest run of an experiment in a store that has a checkpoint: its slug."""
+    names = [name for name, _ in store.list()]
+    saved = {n.split("/")[0] for n in names if n.endswith("/checkpoint.json")}
+    found = []
+    for slug in sorted(n.split("/")[0] for n in names if n.count("/") == 1 and _is_manifest(n)):
+        if slug in saved:
+            (folder / slug).mkdir(parents=True, exist_ok=True)
+            store.get(f"{slug}/manifest.json", str(folder / slug / "manifest.json"))
+            told = documents.read(folder / slug / "manifest.json", "manifest") or {}
+            if told.get("experiment_id") == experiment_id:
+                found.append((str(told["created_at"]), slug))
+    return max(found)[1] if found else None
+
+
+def _is_manifest(name: str) -> bool:
+    return name.endswith("/manifest.json")
+
+
+def _joined(store: Store, pieces: Sequence[str], path: Path) -> None:
+    """Pieces of events to one file; where two of them overlap, lines are there once."""
+    lines: dict[int, bytes] = {}
+    for name in sorted(pieces):
+        with tempfile.NamedTemporaryFile(prefix="sexpgpu-") as scratch:
+            store.get(name, scratch.name)
+            data = Path(scratch.name).read_bytes()
+        for at, line in enumerate(data.splitlines(keepends=True), _number(name)):
+            lines[at] = line
+    path.write_bytes(b"".join(lines[at] for at in sorted(lines)))
+
+
+def _number(name: str) -> int:
+    """FIRST of `events/FIRST-LAST.jsonl`, N of `status/N.json`."""
+    return int(name.partition("/")[2].partition(".")[0].partition("-")[0])
+
+
+def _last(name: str) -> int:
+    return int(name.partition("-")[2].partition(".")[0])
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
