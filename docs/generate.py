@@ -26,6 +26,7 @@ from sexpgpu_core.diagnostics.render_text import render
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.manual import CHAPTERS, entries, find
+from sexpgpu_core.manual.lookup import call_of, cut_example, sentence
 from sexpgpu_core.manual.module_words import definitions, provided, whole
 from sexpgpu_core.plugin import sexpgpu_diagnostics
 from sexpgpu_core.registry import BUILTIN, HOOKS, merge
@@ -151,12 +152,16 @@ def tensors() -> str:
     for family in iter_modules(tensor_builtins.__path__):
         module = import_module(f"{tensor_builtins.__name__}.{family.name}")
         of = [f for n, f in BUILTINS.items() if n[0] != "%" and _home(f.call) == module.__name__]
-        rows = [_row(f.name, f.lambda_list, f.doc) for f in of]
+        rows = [
+            _tensor_row(f.name, f.lambda_list, f.doc) for f in of if not f.doc.startswith(LATER)
+        ]
         if rows:
-            lines += [f"## {family.name.capitalize()}", "", *WORDS, *rows, ""]
+            lines += [f"## {family.name.capitalize()}", "", *TENSORS, *rows, ""]
     return "\n".join(lines).rstrip()
 
 
+TENSORS = ("| call | what it is | example |", "| --- | --- | --- |")
+LATER = "Not there yet"
 WORDS = ("| call | what it is |", "| --- | --- |")
 
 
@@ -179,6 +184,14 @@ def _row(name: str, lambda_list: str, doc: str) -> str:
         words, shown = words[:example].rstrip(" ."), words[example:]
         words = words if shown == call else f"{words}: `{shown}`"
     return f"| `{call}` | {words} |"
+
+
+def _tensor_row(name: str, lambda_list: str, doc: str) -> str:
+    """A call, what it is, and the example that a test runs."""
+    words, example = cut_example(name, sentence(doc))
+    cells = (call_of(name, lambda_list), words.removesuffix("."), example)
+    call, words, shown = (cell.replace("|", "\\|") for cell in cells)
+    return f"| `{call}` | {words} | `{shown}` |"
 
 
 def module_words(module: str) -> Callable[[], str]:

@@ -75,6 +75,7 @@ def load(
     of modules by name, instead of what is installed or beside the file. `diagnostics`: globs of
     numbers that are sampled beside those that the file selects.
     """
+    from .data.files import fingerprint
     from .evaluator.machine import Limits
     from .staging.declare import declare
 
@@ -100,6 +101,7 @@ def load(
         sources=SourceKinds(rows),
         base=str(base),
         limits=Limits(**(settings().limits if limits is None else limits)),
+        hash_files=fingerprint,
     )
     chosen = experiment.run.diagnostics
     chosen = chosen._replace(select=(*chosen.select, *diagnostics))

@@ -114,6 +114,9 @@ class Model:
                 session.write(name, self.values[name])
         for name, type in (kept or {}).items():
             session.write(name, np.zeros(type.shape, numpy_dtype(type.dtype)))
+        for trace in traces.values():
+            for name, file in trace.files.items():
+                session.write(f"constant:{name}", file.load())
         return opened
 
     def __enter__(self) -> Model:

@@ -7,6 +7,7 @@ from typing import Any
 
 from grown import Grown, Shape
 from hypothesis import strategies as st
+from loop_families import LOOPS
 from wide_families import WIDE
 
 from sexpgpu_core.ir import Value
@@ -326,3 +327,4 @@ FAMILIES: dict[str, Callable[[Grown], Made]] = {
     )
 }
 FAMILIES.update(WIDE)
+FAMILIES.update(LOOPS)

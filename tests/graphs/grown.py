@@ -29,8 +29,9 @@ KINDS = ("f32", "f32", "f32", "f32", "f64", "bf16", "f16")
 class Grown:
     """A builder and the values so far. A maker of a family gives a value, or None if none fits."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, loops: bool) -> None:
         self.draw = draw
+        self.loops = loops
         self.b = Builder(OPERATIONS)
         self.values: list[Value] = []
         sizes = draw(st.lists(st.sampled_from(SIZES), min_size=1, max_size=4))
@@ -100,8 +101,9 @@ class Grown:
     # ---- growth
     def graph(self) -> Graph:
         from families import FAMILIES
+        from loop_families import LOOPS
 
-        families = list(FAMILIES)
+        families = [name for name in FAMILIES if self.loops or name not in LOOPS]
         for _ in range(self.number(4, DEPTH)):
             made = FAMILIES[self.one(families)](self)
             for value in made if made.__class__ is tuple else (made,):
@@ -137,6 +139,6 @@ class Grown:
 
 
 @st.composite
-def graphs(draw: Draw) -> Graph:
-    """A graph of every family."""
-    return Grown(draw).graph()
+def graphs(draw: Draw, loops: bool = True) -> Graph:
+    """A graph of every family, or of all but the loops."""
+    return Grown(draw, loops).graph()

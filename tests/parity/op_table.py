@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from op_builtins import BUILTINS
+from op_loops import LOOPS
 from op_row import Row, Shape, row
 from op_structured import attentions, contractions, moves, windows
 from torch.nn import functional as F  # noqa: N812 - torch's own usage
@@ -212,4 +213,5 @@ ALL: list[Row] = [
     *windows(),
     *moves(),
     *BUILTINS,
+    *LOOPS,
 ]

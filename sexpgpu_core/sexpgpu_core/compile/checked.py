@@ -69,7 +69,7 @@ def check_experiment(
         return {
             "memory": dict(summary["memory"]),
             "flops": summary["flops_per_step"],
-            "persistent": job.persistent.bytes,
+            "persistent": job.persistent.saved_bytes,
             "judgements": compiled.judgements,
             "sampled": summary.get("diagnostics"),
         }

@@ -16,7 +16,7 @@ from .collector import collector_off
 from .outputs import Serving
 from .phases import Phases
 from .pipeline import metric_specs
-from .programs import Target, make_unit, scalars_of
+from .programs import Target, make_unit, nobody, recognized, scalars_of
 
 
 class CompiledOutput(NamedTuple):
@@ -41,9 +41,11 @@ def compile_output(
     besides parameters and states."""
     loader, stage = serving.stage(name)
     precision = serving.tracing.precision(loader, stage)
-    target = Target(device, serving.operations, precision, Phases())
+    told = nobody()
+    target = Target(device, serving.operations, precision, Phases(), told)
     persistent = layout_persistent({**_read(traces.values()), **(kept or {})})
-    units = {k: make_unit(k, t.graph, persistent, target) for k, t in traces.items()}
+    found = {k: recognized(k, t.graph, serving.operations, told) for k, t in traces.items()}
+    units = {k: make_unit(k, graph, persistent, target) for k, graph in found.items()}
     facts = {k: _facts(k, t, units[k].graph) for k, t in traces.items()}
     return CompiledOutput(name, traces, facts, tuple(units.values()), persistent)
 
@@ -53,6 +55,7 @@ def _read(traces: Iterable[TracedOutput]) -> dict[str, Type]:
     for trace in traces:
         found.update({f"parameter:{p}": v.type for p, v in trace.parameters.items()})
         found.update({f"state:{p}": v.type for p, v in trace.states.items()})
+        found.update({f"constant:{n}": file.type for n, file in trace.files.items()})
     return found
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from ..ir.types import Type, numpy_dtype
 from ..staging.init_program import InitProgram
 from ..staging.initialize import initial_value
+from ..staging.tensor import FileTensor
 from ..staging.traced import Traced
 from ..step.updates import averaged_states
 from .stages import PassTrace, StageTrace
+from .traces import Traces
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,11 +20,21 @@ if TYPE_CHECKING:
     from .loads import Loads
 
 
+def files_of(traces: Traces) -> dict[str, FileTensor]:
+    """Arrays of files that any program reads, by persistent name."""
+    every = [stage.traced for stage in traces.stages.values()]
+    for trace in traces.passes.values():
+        every += [t for t in (trace.whole, trace.rest) if t is not None]
+    return {f"constant:{name}": file for t in every for name, file in t.files.items()}
+
+
 def persistent_types(
-    stages: Iterable[StageTrace], passes: Iterable[PassTrace] = ()
+    stages: Iterable[StageTrace],
+    passes: Iterable[PassTrace] = (),
+    files: Mapping[str, FileTensor] = {},
 ) -> dict[str, Type]:
-    """Parameters, optimizer states, EMA, model states and states of rows: a union over stages, in
-    that order. A pass has rows of its own."""
+    """Parameters, optimizer states, EMA, model states, states of rows and arrays of files: a union
+    over stages, in that order. A pass has rows of its own."""
     parameters: dict[str, Type] = {}
     optimizer: dict[str, Type] = {}
     averages: dict[str, Type] = {}
@@ -44,7 +56,8 @@ def persistent_types(
     for evaluation in passes:
         if evaluation.whole is not None:
             states.update(_rows(evaluation.whole, 1))
-    return {**parameters, **optimizer, **averages, **states}
+    constants = {name: file.type for name, file in files.items()}
+    return {**parameters, **optimizer, **averages, **states, **constants}
 
 
 def _rows(traced: Traced, blocks: int) -> dict[str, Type]:
@@ -62,6 +75,7 @@ def initials(
     types: Mapping[str, Type],
     seed: int,
     loads: Loads | None = None,
+    files: Mapping[str, FileTensor] = {},
 ) -> Callable[[str], np.ndarray]:
     """The value of a persistent name at step 0: loaded, or as it is declared; an EMA starts as its
     parameter. States of rows are 0 here: a program gives them their `:init` where an epoch or a
@@ -69,6 +83,9 @@ def initials(
     every, loaded = list(stages), loads.pieces if loads else {}
 
     def initial(name: str) -> np.ndarray:
+        if name in files:
+            array: np.ndarray = files[name].load()
+            return array
         kind, _, path = name.partition(":")
         if kind == "rows":
             return _zeros(types[name])

@@ -27,7 +27,7 @@ from ..step import build_step
 from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
 from .observers import Sampled, observe, sampling_of
-from .persistents import initials, persistent_types
+from .persistents import files_of, initials, persistent_types
 from .phases import Phases
 from .probes import Row
 from .programs import (
@@ -104,7 +104,8 @@ def compile_traces(
     """What follows on tracing: backward, updates, passes, fusion, plans. A step's program knows
     nothing of what is sampled beside it (45.9)."""
     target = Target(device, operations, traces.experiment.run.precision, phases, told)
-    types = persistent_types(traces.stages.values(), traces.passes.values())
+    files = files_of(traces)
+    types = persistent_types(traces.stages.values(), traces.passes.values(), files)
     persistent = layout_persistent(types)
     graphs = _step_graphs(traces.experiment, traces.stages, operations, phases, told)
     with phases.phase("patterns"):
@@ -216,7 +217,11 @@ def _job(
         units=tuple(units.values()),
         persistent=persistent,
         initial=initials(
-            traces.stages.values(), persistent.types, traces.experiment.run.seed, traces.loads
+            traces.stages.values(),
+            persistent.types,
+            traces.experiment.run.seed,
+            traces.loads,
+            files_of(traces),
         ),
         weights=traces.loads.files if traces.loads else (),
         ir_hash=traces.ir,
@@ -227,12 +232,13 @@ def _job(
         summary=summarize(
             traces,
             memory=memory(units.values(), persistent),
-            persistent=persistent.bytes,
+            persistent=persistent.saved_bytes,
             flops=flops,
             judgements=judgements,
             sampled=said,
         ),
         curriculum=traces.ask,
+        files=tuple([dict(f.facts) for f in files_of(traces).values()]),
     )
 
 

@@ -7,6 +7,7 @@ is built. Commit calls come last. All choices follow from the graph alone.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from ..ir import Graph, Node, Value
@@ -203,15 +204,15 @@ class Fusion(Copies):
         return value
 
     def _direct(self, commits: dict[str, Value]) -> dict[str, Value]:
-        """Commits whose cluster makes nothing else: they are stored where they stay."""
+        """Commits whose cluster makes nothing else: they are stored where they stay. What is
+        committed under two names is stored first, and copied."""
         candidates: dict[int, list[str]] = {}
-        seen: set[Value] = set()
+        names_of = Counter(commits.values())
         for name, value in commits.items():
             units = self.clusters.members(self.clusters.maker.get(value, 0))
             cluster = self.clusters.units[units[0]] if len(units) == 1 else None
             fits = isinstance(cluster, Cluster) and value in cluster.made and cluster.fold is None
-            if fits and value not in self.stored and value not in seen:
-                seen.add(value)
+            if fits and value not in self.stored and names_of[value] == 1:
                 candidates.setdefault(units[0], []).append(name)
         found = {}
         for unit, names in candidates.items():
@@ -231,25 +232,35 @@ class Fusion(Copies):
         for name, value in direct.items():
             kind, _, rest = name.partition(":")
             targets[value] = self.input_view(kind, rest, value.type)
-        self.bases.update(targets)
         found: dict[int, list[Call]] = {}
         goals = set(targets)
         self.kept = {v.node for v in self.stored | goals}
         for number, unit in enumerate(self.clusters.units):
             if self.clusters.same[number] == number:
-                found[number] = self._unit_calls(unit, goals)
+                found[number] = self._committing_calls(unit, targets)
         for name in self._hazards(direct, targets, found):
             value = direct.pop(name)
-            del targets[value], self.bases[value]
+            del targets[value]
             self.stored.add(value)
             (number,) = self.clusters.members(self.clusters.maker[value])
-            found[number] = self._unit_calls(self.clusters.units[number], set(targets))
+            found[number] = self._committing_calls(self.clusters.units[number], targets)
         return found
 
-    def _unit_calls(self, unit: Cluster | Node, goals: set[Value]) -> list[Call]:
-        return (
-            [self._node_call(unit)] if isinstance(unit, Node) else self._kernel_calls(unit, goals)
-        )
+    def _committing_calls(self, unit: Cluster | Node, targets: dict[Value, View]) -> list[Call]:
+        """The calls of a unit, which alone knows where what it commits stays: any other computes
+        such a value again, since it may be asked for before it is there."""
+        if isinstance(unit, Node):
+            return [self._node_call(unit)]
+        own = {v: targets[v] for v in self._made(unit.nodes) if v in targets}
+        if not own:
+            return self._kernel_calls(unit, set())
+        self.bases.update(own)
+        places, self.places = self.places, {}  # views of what stays there are forgotten
+        found = self._kernel_calls(unit, set(own))
+        self.places = places
+        for value in own:
+            del self.bases[value]
+        return found
 
     def _hazards(
         self,

@@ -53,7 +53,7 @@ def names(registry: Registry | None = None) -> Iterator[str]:
 def _listed(name: str, chapter: Chapter) -> Word:
     entry = entries(chapter)[name]
     builtin = BUILTINS.get(name.upper())
-    usage = entry.usage or (_usage(name, builtin.lambda_list) if builtin is not None else name)
+    usage = entry.usage or (call_of(name, builtin.lambda_list) if builtin is not None else name)
     doc = entry.doc or (sentence(builtin.doc) if builtin is not None else "")
     kind = "tensor builtin" if name.upper() in TENSOR_NAMES else chapter.kind
     if chapter.name == "run-file" and builtin is not None:
@@ -67,7 +67,7 @@ def _builtin(name: str) -> Word:
     function = BUILTINS[name.upper()]
     text, example = cut_example(name, sentence(function.doc))
     shown = ((example, ""),) if example else ()
-    usage = _usage(name, function.lambda_list)
+    usage = call_of(name, function.lambda_list)
     return Word(name, "tensor builtin", usage, text, shown, False, "tensors")
 
 
@@ -87,7 +87,8 @@ def _macro(name: str) -> Word:
     return Word(name, "form of the run file", usage, doc, (), False, "run-file")
 
 
-def _usage(name: str, lambda_list: str) -> str:
+def call_of(name: str, lambda_list: str) -> str:
+    """A lambda list as a call."""
     return f"({name} {lambda_list[1:]}".replace(" )", ")")
 
 

@@ -23,6 +23,7 @@ REGION = {
     "rows": Region.PERSISTENT,
     "persistent": Region.PERSISTENT,
     "residue": Region.PERSISTENT,
+    "constant": Region.PERSISTENT,
     "body": Region.BOUND,
 }
 """Where a storage of that kind lives; results that are temps live in OUTPUT."""

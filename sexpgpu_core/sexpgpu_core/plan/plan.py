@@ -80,3 +80,13 @@ class Persistent(NamedTuple):
     offsets: dict[str, int]  # "parameter:PATH" -> bytes from the start
     types: dict[str, Type]
     bytes: int
+
+    @property
+    def saved(self) -> dict[str, Type]:
+        """What a checkpoint holds: all but the arrays of files, which are read again."""
+        return {n: t for n, t in self.types.items() if not n.startswith("constant:")}
+
+    @property
+    def saved_bytes(self) -> int:
+        """Of what a checkpoint holds, as it lies in memory."""
+        return self.bytes - sum(t.bytes for n, t in self.types.items() if n not in self.saved)

@@ -37,7 +37,7 @@ def manifest(
         "file": shown_path(experiment.path),
         "files": list(files),
         "modules": list(modules),
-        "data": [loader.identity() for loader in loaders.values()],
+        "data": [*(loader.identity() for loader in loaders.values()), *job.files],
         **({"weights": [_weights(w) for w in job.weights]} if job.weights else {}),
         "selection": job.experiment.chosen(),
         "deterministic": experiment.run.deterministic,

@@ -36,7 +36,7 @@ def changes(
 
 def _same_values(job: Job, checkpoint: Checkpoint) -> None:
     there = {n: Type(dtype_of(a), tuple(a.shape)) for n, a in checkpoint.arrays.items()}
-    here = job.persistent.types
+    here = job.persistent.saved
     wrong = {
         "new": sorted(set(here) - set(there)),
         "missing": sorted(set(there) - set(here)),
@@ -63,8 +63,10 @@ def differing_numerics(document: Mapping[str, Any], machine: Machine) -> list[Di
 
 
 def restore(session: Session, job: Job, checkpoint: Checkpoint | None) -> None:
-    """Every persistent value: from the checkpoint, whose arrays are let go, or as at step 0."""
+    """Every persistent value: from the checkpoint, whose arrays are let go, or as at step 0, as
+    those are that no checkpoint holds."""
+    saved = checkpoint.arrays if checkpoint is not None else {}
     for name in job.persistent.types:
-        session.write(name, checkpoint.arrays[name] if checkpoint else job.initial(name))
+        session.write(name, saved[name] if name in saved else job.initial(name))
     if checkpoint is not None:
         checkpoint.arrays.clear()

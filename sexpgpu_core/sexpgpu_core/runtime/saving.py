@@ -35,7 +35,7 @@ class Saver:
     def save(self, document: Mapping[str, Any], best: bool) -> None:
         """Take a snapshot and begin to write it; waits for a write that is in flight."""
         declared = self._job.experiment.run.checkpoint
-        names = list(self._job.persistent.types)
+        names = list(self._job.persistent.saved)
         began = self._clock()
         self._writer.wait()
         snapshot = self._session.snapshot(names)
@@ -69,11 +69,11 @@ class Saver:
     def halt(self, document: Mapping[str, Any], batch: Mapping[str, Any]) -> Saved:
         """`halt-STEP`: the state of before the bad step, and its batch. Returns when durable."""
         self._writer.wait()
-        snapshot = self._session.snapshot(list(self._job.persistent.types))
+        snapshot = self._session.snapshot(list(self._job.persistent.saved))
         try:
             return self._folder.checkpoints.save(
                 int(document["step"]),
-                list(self._job.persistent.types),
+                list(self._job.persistent.saved),
                 snapshot.array,
                 document,
                 before_rename=self._folder.events.sync,

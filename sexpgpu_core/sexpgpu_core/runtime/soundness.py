@@ -56,7 +56,7 @@ def _tensors(saved: Saved, job: Job) -> Iterator[str]:
     there: dict[str, Type] = {}
     for file in saved.document["files"]:
         there.update(_typed(saved.path / file["path"], file["path"]))
-    here = job.persistent.types
+    here = job.persistent.saved
     for name in sorted({*here, *there}):
         if name not in there:
             yield f"{name} is missing"
@@ -100,7 +100,7 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
         "updates": saved.step - skipped,
         "due": _LIST,
         "files": [{"path": _TEXT, "sha256": _TEXT, "bytes": _INT} for _ in document["files"]],
-        "tensors": len(job.persistent.types),
+        "tensors": len(job.persistent.saved),
         "sha256": _TEXT,
     }
     said.update(_progress(saved, evidence))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..diagnostics import Related, problem
 from ..evaluator.values import Symbol, Value
 from ..spans import Span
+
+HashFiles = Callable[[str, Iterable[Any]], str]
+"""What is said of files, and their paths, to a hash of both and of their contents."""
 
 
 class Collector:
@@ -23,6 +26,7 @@ class Collector:
         self.variant_forms: dict[str, Value] = {}
         self.main = ""  # name of the file's own module
         self.base = ""  # folder that relative paths start from
+        self.hash_files: HashFiles | None = None
         self.knobs: dict[str, Any] = {}
         self.variants: dict[str, Any] = {}
         self.sweeps: dict[str, Any] = {}
@@ -58,10 +62,12 @@ class Collector:
 
     def header(self, loader: str) -> dict[str, Any]:
         """What the header of a loader's source says, and its shapes; made without NumPy."""
+        return dict(self.read(self.loaders[loader].source, "header"))
+
+    def read(self, source: Any, which: str) -> Any:
+        """What a row's `header` or `load` makes of a source."""
         from importlib import import_module
 
-        source = self.loaders[loader].source
-        entry = self.sources[source.kind]
-        module, _, attribute = entry.header.partition(":")
+        module, _, attribute = getattr(self.sources[source.kind], which).partition(":")
         options = {**source.options, "arguments": source.arguments, "base": self.base}
-        return dict(getattr(import_module(module), attribute)(options))
+        return getattr(import_module(module), attribute)(options)

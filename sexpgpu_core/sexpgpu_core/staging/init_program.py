@@ -4,7 +4,7 @@ at step 0 (R15). Random numbers in it are drawn in domain `init`, in f32, on the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, problem
@@ -22,7 +22,7 @@ from .promote import node_of
 from .scopes import Scope, join
 from .syntax import Slot
 from .table import tensor_builtin
-from .tensor import Tensor, is_tensor
+from .tensor import FileTensor, Tensor, is_tensor
 from .tracer import Tracer
 
 if TYPE_CHECKING:
@@ -35,10 +35,13 @@ PREFIX = "initial:"
 class InitProgram:
     """Equal where the graphs are: a parameter that is met again has the same."""
 
-    __slots__ = ("_operations", "digest", "graph")
+    __slots__ = ("_operations", "digest", "files", "graph")
 
-    def __init__(self, graph: Graph, operations: Operations) -> None:
+    def __init__(
+        self, graph: Graph, operations: Operations, files: Mapping[str, FileTensor]
+    ) -> None:
         self.graph = graph
+        self.files = dict(files)
         self._operations = operations
         self.digest = graph_hash(graph, operations)
 
@@ -58,7 +61,10 @@ class InitProgram:
         from ..ir.interpret import run
 
         names = [str(n.get("name")) for n in self.graph.inputs()]
-        given = {n: initial(n.removeprefix(PREFIX)) for n in names}
+        given = {
+            n: self.files[n].load() if n in self.files else initial(n.removeprefix(PREFIX))
+            for n in names
+        }
         found = run(self.graph, given, self._operations)["value"]
         return np.ascontiguousarray(found.astype(numpy_dtype(type.dtype)))
 
@@ -90,7 +96,9 @@ def _program(t: Tracer, value: Value, name: str, type: Type) -> InitProgram:
     b = Builder(t.builder.operations)
     found = _copied(b, t.node(value), {})
     b.graph.results = {"value": found}
-    return InitProgram(b.graph, t.builder.operations)
+    names = {str(n.get("name")) for n in b.graph.inputs()}
+    files = {name: file for name, file in t.files.items() if name in names}
+    return InitProgram(b.graph, t.builder.operations, files)
 
 
 def _copied(b: Builder, value: Result, known: dict[int, tuple[Result, ...]]) -> Result:
@@ -111,7 +119,7 @@ def _copied(b: Builder, value: Result, known: dict[int, tuple[Result, ...]]) -> 
 def _remade(b: Builder, node: Node, known: dict[int, tuple[Result, ...]]) -> tuple[Result, ...]:
     operands = [known[id(v.node)][v.result] for v in node.operands]
     attributes = dict(node.attributes)
-    if node.operation == "input" and not str(attributes["name"]).startswith(PREFIX):
+    if node.operation == "input" and not _known_before(node):
         raise problem(
             "E-OPTION-VALUE",
             f":init reaches {attributes['name']}, which is not there before the first step",
@@ -121,6 +129,11 @@ def _remade(b: Builder, node: Node, known: dict[int, tuple[Result, ...]]) -> tup
         operands = [b.constant(0, "i32")]
         attributes |= {"domain": "init", "batch-axis": None, "row-offset": None}
     return b.several(node.operation, *operands, **attributes)
+
+
+def _known_before(node: Node) -> bool:
+    """Whether an input has its value before the first step."""
+    return node.get("kind") == "constant" or str(node.get("name")).startswith(PREFIX)
 
 
 @tensor_builtin("initial", "(p)")

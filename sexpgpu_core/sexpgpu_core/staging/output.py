@@ -101,6 +101,7 @@ class OutputProgram(Program):
             {name: type for name, type in self.used.items() if name in read},
             {name: node.type for name, node in self.own.items() if name in read},
             dict(t.scalars),
+            t.files_read(),
         )
 
     def _refuse_steps(self) -> None:

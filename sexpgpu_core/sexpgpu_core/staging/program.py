@@ -137,6 +137,7 @@ class Program:
             frozenset(name for name, kind in kinds.items() if kind == "sum"),
             t.watched,
             tuple(t.proved),
+            t.files_read(),
         )
 
     def _check_dependence(self, losses: list[Node], cutter: Cutter) -> None:

@@ -5,6 +5,7 @@ A generic builtin hands a call with such an operand to `generic`, which looks in
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -81,6 +82,27 @@ class Handle(Typed):
         return self._type
 
 
+class FileTensor(Typed):
+    """`(file-tensor ...)`: an array of a file, an input of each graph that uses it.
+
+    `name` holds the hash of the contents, and is the input's; `load` reads the array.
+    """
+
+    __slots__ = ("_type", "facts", "load", "name")
+
+    def __init__(
+        self, type: Type, name: str, load: Callable[[], Any], facts: Mapping[str, Any]
+    ) -> None:
+        self._type = type
+        self.name = name
+        self.load = load
+        self.facts = facts  # an entry of the manifest's `data`
+
+    @property
+    def type(self) -> Type:
+        return self._type
+
+
 class StepScalar(Staged):
     """A number that the host computes before each launch: a tree of `ir.scalars` (45.8)."""
 
@@ -146,7 +168,7 @@ def tree_of(value: Value) -> scalars.Tree:
 
 
 def is_tensor(value: Value) -> bool:
-    return value.__class__ is Tensor or value.__class__ is Handle
+    return value.__class__ in (Tensor, Handle, FileTensor)
 
 
 def _refused(what: str, place: str, hint: str) -> Exception:

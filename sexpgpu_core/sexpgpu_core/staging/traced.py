@@ -116,6 +116,7 @@ class Traced(NamedTuple):
     summed: frozenset[str] = frozenset()  # losses that are sums over the batch, not means
     watched: Watched = UNWATCHED
     proved: tuple[str, ...] = ()  # which positions are read, in words
+    files: Mapping[str, Any] = {}  # input's name -> FileTensor
 
 
 class TracedOutput(NamedTuple):
@@ -132,6 +133,7 @@ class TracedOutput(NamedTuple):
     fields: Mapping[str, Type]  # of the loader, rows in front, that the graph reads
     own: Mapping[str, Type]  # fields with a type of their own, given whole
     scalars: Mapping[str, Any]
+    files: Mapping[str, Any] = {}
 
 
 class OptimizerState(NamedTuple):

@@ -20,7 +20,7 @@ from ..spans import Span
 from .context import Context
 from .regions import Region
 from .scopes import Scope, join
-from .tensor import Handle, StepScalar, Tensor
+from .tensor import FileTensor, Handle, StepScalar, Tensor
 from .traced import Parameter, State, Watched, Written
 
 
@@ -46,6 +46,7 @@ class Tracer:
         self.parameters: dict[str, Parameter] = {}
         self.states: dict[str, State] = {}
         self.proposals: dict[str, Node] = {}
+        self.files: dict[str, FileTensor] = {}  # by the input's name
         self.scalars: dict[str, scalars.Tree] = {}
         self.scalar_dtypes: dict[str, str] = {}
         self.sites: dict[str, None] = {}
@@ -77,7 +78,7 @@ class Tracer:
         return Tensor(node, self, self.region)
 
     def node(self, value: Value) -> Node:
-        """The node of a tensor or handle; E-STAGE-ESCAPE for another graph's."""
+        """The node of a tensor, handle or array of a file; E-STAGE-ESCAPE for another graph's."""
         if value.__class__ is Tensor:
             if value.tracer is not self:
                 raise problem(
@@ -86,10 +87,18 @@ class Tracer:
                     hint="a tensor lives in one trace: pass it as an argument, or make it anew",
                 )
             return self.region.reach(value.value, value.region)
-        assert value.__class__ is Handle
         b, (dtype, shape) = self.root.builder, value.type
+        if value.__class__ is FileTensor:
+            self.files[value.name] = value
+            return self.region.reach(b.input(value.name, "constant", dtype, shape), self.root)
+        assert value.__class__ is Handle
         made = b("table", dtype=dtype, shape=shape, values=value.values)
         return self.region.reach(made, self.root)
+
+    def files_read(self) -> dict[str, FileTensor]:
+        """Arrays of files that the graph itself reads, by their inputs' names."""
+        names = [str(n.get("name")) for n in self.root.builder.graph.inputs()]
+        return {n: self.files[n] for n in names if n in self.files}
 
     @contextmanager
     def inside(self, what: str, first: int = 0) -> Iterator[Region]:

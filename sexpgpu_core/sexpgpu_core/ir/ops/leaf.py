@@ -98,8 +98,8 @@ ROWS = [
     _leaf(
         "input",
         _typed,
-        "A value that is given. Attributes name, kind (parameter state optimizer ema batch "
-        "persistent scalar residue body), dtype, shape.",
+        "A value that is given. Attributes name, kind (parameter state optimizer ema constant "
+        "batch persistent scalar residue body), dtype, shape.",
     ),
     _leaf(
         "constant",

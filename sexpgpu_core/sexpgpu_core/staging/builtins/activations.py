@@ -92,15 +92,15 @@ def _logit(b: Builder, x: Node) -> Node:
 
 PLAIN: dict[str, tuple[Callable[[Builder, Node], Node], str]] = {
     "relu": (_relu, "max(x, 0); gradient 0 at 0"),
-    "relu6": (_relu6, "x limited to [0, 6]"),
-    "relu-squared": (_relu_squared, "relu squared"),
-    "silu": (_silu, "x sigmoid(x)"),
-    "mish": (_mish, "x tanh(softplus(x))"),
+    "relu6": (_relu6, "min(max(x, 0), 6)"),
+    "relu-squared": (_relu_squared, "max(x, 0) squared"),
+    "silu": (_silu, "x times sigmoid(x), also called swish"),
+    "mish": (_mish, "x times tanh(softplus(x)) (Misra, 2019)"),
     "softsign": (_softsign, "x / (1 + |x|)"),
-    "selu": (_selu, "the self-normalising elu of Klambauer et al. 2017"),
+    "selu": (_selu, "1.0507 x above 0, 1.7581 (exp(x) - 1) below (Klambauer and others, 2017)"),
     "hard-sigmoid": (_hard_sigmoid, "clip(x/6 + 1/2, 0, 1)"),
-    "hard-swish": (_hard_swish, "x hard-sigmoid(x)"),
-    "log-sigmoid": (_log_sigmoid, "log of sigmoid, without overflow"),
+    "hard-swish": (_hard_swish, "x times hard-sigmoid(x)"),
+    "log-sigmoid": (_log_sigmoid, "log(sigmoid(x)), without overflow"),
     "logit": (_logit, "log(x / (1 - x))"),
 }
 
@@ -110,7 +110,7 @@ def _define_plain(name: str, build: Callable[[Builder, Node], Node], says: str) 
         t = tracer(name)
         return t.tensor(build(t.builder, node_of(name, x, t)))
 
-    call.__doc__ = f"{says[0].upper()}{says[1:]}. F, shape of x. ({name} x)"
+    call.__doc__ = f"{says}. F, shape of x. ({name} x)"
     tensor_builtin(name, "(x)")(call)
 
 

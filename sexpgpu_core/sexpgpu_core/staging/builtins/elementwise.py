@@ -12,32 +12,32 @@ FLOAT_ROWS = {
     "rsqrt": "1 / sqrt(x); NaN below 0",
     "exp2": "2 to the x",
     "expm1": "e to the x, less 1, exact near 0",
-    "log2": "the logarithm to base 2; NaN below 0",
+    "log2": "The logarithm to base 2; NaN below 0",
     "log1p": "log(1 + x), exact near 0",
-    "erf": "the error function",
+    "erf": "The error function",
     "erfc": "1 - erf(x), exact for large x",
-    "erfinv": "the inverse of erf on (-1, 1)",
-    "cbrt": "the cube root, of negative numbers too",
-    "lgamma": "the logarithm of |gamma(x)|",
+    "erfinv": "The inverse of erf on (-1, 1)",
+    "cbrt": "The cube root, of negative numbers too",
+    "lgamma": "The logarithm of |gamma(x)|",
     "sigmoid": "1 / (1 + exp(-x))",
-    "sqrt": "the square root; NaN below 0",
+    "sqrt": "The square root; NaN below 0",
     "exp": "e to the x",
-    "sin": "the sine",
-    "cos": "the cosine",
-    "tan": "the tangent",
-    "asin": "the arc sine",
-    "acos": "the arc cosine",
-    "sinh": "the hyperbolic sine",
-    "cosh": "the hyperbolic cosine",
-    "tanh": "the hyperbolic tangent",
-    "asinh": "the inverse hyperbolic sine",
-    "acosh": "the inverse hyperbolic cosine",
-    "atanh": "the inverse hyperbolic tangent",
+    "sin": "The sine",
+    "cos": "The cosine",
+    "tan": "The tangent",
+    "asin": "The arc sine",
+    "acos": "The arc cosine",
+    "sinh": "The hyperbolic sine",
+    "cosh": "The hyperbolic cosine",
+    "tanh": "The hyperbolic tangent",
+    "asinh": "The inverse hyperbolic sine",
+    "acosh": "The inverse hyperbolic cosine",
+    "atanh": "The inverse hyperbolic tangent",
 }
 """Name -> what it is. F, shape and dtype of x, gradient yes; integers are E-DTYPE-INTEGER."""
 
 NUMBER_ROWS = {
-    "abs": "the absolute value; gradient 0 at 0",
+    "abs": "The absolute value; gradient 0 at 0",
     "sign": "-1, 0 or 1; gradient 0",
     "square": "x times x",
 }
@@ -53,7 +53,7 @@ def _define_unary(name: str, says: str, kinds: str) -> None:
         t = tracer(name)
         return t.tensor(t.builder(name, node_of(name, x, t)))
 
-    call.__doc__ = f"{says[0].upper()}{says[1:]}. {kinds}, shape and dtype of x. ({name} x)"
+    call.__doc__ = f"{says}. {kinds}, shape and dtype of x. ({name} x)"
     tensor_builtin(name, "(x)")(call)
 
 

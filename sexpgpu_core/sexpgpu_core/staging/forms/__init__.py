@@ -3,6 +3,7 @@
 from . import (
     contexts,
     diagnostics,
+    file_tensors,
     knobs,
     loaders,
     loads,
@@ -17,6 +18,7 @@ from . import (
 __all__ = [
     "contexts",
     "diagnostics",
+    "file_tensors",
     "knobs",
     "loaders",
     "loads",

@@ -31,8 +31,8 @@ class ReadSource:
         self.span = span
 
 
-def read_source(d: Declaration, tail: Cons) -> ReadSource:
-    """A source; E-SOURCE-UNKNOWN and E-OPTION name the nearest."""
+def read_source(d: Declaration, tail: Cons, more: tuple[str, ...] = ()) -> ReadSource:
+    """A source; E-SOURCE-UNKNOWN and E-OPTION name the nearest. `more`: options beside a kind's."""
     form = tail.car
     if form.__class__ is not Cons or form.car.__class__ is not Symbol:
         raise d.refuse("a source is a list with its kind first", tail, hint='(text-files "a.txt")')
@@ -54,7 +54,7 @@ def read_source(d: Declaration, tail: Cons) -> ReadSource:
     options: dict[str, Any] = {}
     if "*" in known:  # any keyword: a field's name
         known = [t.car.name.lower() for t in tails(at)[::2] if getattr(t.car, "keyword", False)]
-    for key, value in keyword_pairs(d, at, known, kind).items():
+    for key, value in keyword_pairs(d, at, (*known, *more), kind).items():
         options[key] = _literal_or_slot(d, value, f":{key} of {kind}")
     return ReadSource(kind, arguments, options, span)
 
