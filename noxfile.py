@@ -73,7 +73,7 @@ def dev(session: nox.Session) -> None:
     )
 
 
-TWO = ("--numprocesses", "2", "--dist", "loadfile")
+TWO = ("--numprocesses", "2", "--dist", "loadfile", "--max-worker-restart", "0")
 """Two files of tests at a time: half the wall time, and fixtures of a module stay together."""
 
 

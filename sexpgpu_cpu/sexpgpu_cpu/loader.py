@@ -198,7 +198,9 @@ def _load_by_llvm(
 
     from .compiler import machine
 
-    jit = llvm.create_lljit_compiler(machine(), use_jit_link=False)
+    # JITLink lays all sections of an object in one piece; RuntimeDyld, which maps each where there
+    # is room, ended large processes: a section 2 GB away is out of reach.
+    jit = llvm.create_lljit_compiler(machine(), use_jit_link=True)
     held = {unit.key: cache.get(_machine_key("object", unit.key)) for unit in units}
     made = code.make([unit for unit in units if held[unit.key] is None], threads)
     for key, data in made.items():
