@@ -3,13 +3,13 @@
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
-(defknob folder "data"                "Where the idx files are."           :type string)
-(defknob images "*images-idx3-ubyte*" "The files of pictures in it."       :type string)
-(defknob labels "*labels-idx1-ubyte*" "The files of labels in it."         :type string)
+(defknob folder "data"                "Where the idx files are." :type string)
+(defknob images "*images-idx3-ubyte*" "The files of pictures in it." :type string)
+(defknob labels "*labels-idx1-ubyte*" "The files of labels in it." :type string)
 (defknob width  16                    "Channels of the first convolution." :type (integer 1))
-(defknob rate   0.25                  "Dropout."                           :type (float 0 (1)))
-(defknob lr     2e-3                  "Peak learning rate."                :type (float (0) 1))
-(defknob epochs 4                     "Passes over the pictures."          :type (integer 1))
+(defknob rate   0.25                  "Dropout." :type (float 0 (1)))
+(defknob lr     2e-3                  "Peak learning rate." :type (float (0) 1))
+(defknob epochs 4                     "Passes over the pictures." :type (integer 1))
 
 (defvariant smoke "A few seconds." :width 4 :epochs 1)
 

@@ -89,6 +89,8 @@ TEMPLATES = (
     ("chars", "A small GPT over characters."),
     ("digits", "An MLP on scikit-learn's handwritten digits."),
     ("mnist", "A convolutional network on MNIST."),
+    ("vit-mnist", "A vision transformer on MNIST."),
+    ("llama-chars", "A small Llama over characters."),
 )
 
 

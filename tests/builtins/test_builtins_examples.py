@@ -62,6 +62,8 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "ctc-loss": {"logits": ("f32", 4, 6, 5)},
     "scan": {"x": ("f32", 5, 64)},
     "tref": {"x": ("f32", 4, 6)},
+    "causal": {"logits": ("f32", 4, 6, 10)},
+    "push-rows": {"key": ("f32", 2, 3)},
 }  # fmt: skip
 """What differs in a builtin's example."""
 

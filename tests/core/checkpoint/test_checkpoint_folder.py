@@ -196,9 +196,11 @@ def test_the_writer_has_one_write_in_flight_and_gives_out_how_each_ended(tmp_pat
     writer, log = Writer(), []
     checkpoints = Checkpoints(tmp_path)
     for step in (1, 2):
-        writer.start(step, lambda step=step: (save(checkpoints, step), []), lambda: log.append(1))
+        writer.start(
+            step, lambda step=step: (save(checkpoints, step), [], None), lambda: log.append(1)
+        )
     full = Checkpoints(tmp_path, Full(0))
-    writer.start(3, lambda: (save(full, 3), []), lambda: log.append(1))
+    writer.start(3, lambda: (save(full, 3), [], None), lambda: log.append(1))
     writer.wait()
     ended = writer.collect()
     assert [(w.step, w.error and w.error.diagnostic.code) for w in ended] == [

@@ -9,6 +9,9 @@ from staging_case import FIELDS, OPERATIONS, body, declared, faults, trace_stage
 from sexpgpu_core.diagnostics import Diagnostic, Edit, Problem, Problems, lookup
 from sexpgpu_core.diagnostics.render_text import render
 
+PAIRS = "W-BATCH-DEPENDENCE"
+"""Said of some of these beside what the table is about: x's first axis is the batch."""
+
 CODES = ["E-SHAPE", "E-DTYPE", "E-STAGE", "E-CALL-", "W-BROAD"]
 
 
@@ -35,7 +38,7 @@ def applied(text: str, edit: Edit) -> str:
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.form)
 def test_a_mistake_is_told_where_it_is_with_what_mends_it(mistake: Mistake) -> None:
     text = body(mistake.form)
-    (found,) = told(text)
+    (found,) = [d for d in told(text) if d.code != PAIRS or mistake.code == PAIRS]
     assert found.code == mistake.code
     assert found.span is not None
     assert found.span.text == (mistake.place or mistake.form)
@@ -101,7 +104,7 @@ def test_operands_that_say_their_axes_of_size_1_may_both_grow() -> None:
         "(+ x (mean x))",
         "(+ x (zeros '(1)))",
     ):
-        assert told(body(form)) == []
+        assert [d.code for d in told(body(form)) if d.code != PAIRS] == []
 
 
 def test_check_shape_gives_its_tensor_when_it_fits() -> None:

@@ -117,7 +117,7 @@ def test_broadcasting_that_makes_both_sides_grow_is_a_warning() -> None:
 
     experiment, evaluator = declared(body("(- (tref x t 0) (unsqueeze (tref x t 1) 1))"))
     trace_stage(experiment, evaluator, OPERATIONS, "data", "train", FIELDS, 8)
-    assert warnings(evaluator) == ["W-BROADCAST-OUTER"]
+    assert warnings(evaluator) == ["W-BROADCAST-OUTER", "W-BATCH-DEPENDENCE"]
 
 
 def test_a_step_scalar_enters_where_it_meets_a_tensor() -> None:

@@ -149,22 +149,6 @@ def _row_number(t: Tracer, at: Node, sizes: tuple[int, ...], out: str) -> Node:
     return flat if out == "error" else b("where", inside, flat, b.like(-1, flat))
 
 
-@tensor_builtin("push-rows", "(queue x)")
-def push_rows(queue: Value, x: Value) -> Tensor:
-    """queue with the rows of x behind it and as many of its oldest gone. A, gradient 0.
-
-    (push-rows queue keys)"""
-    t, (old, new) = operands("push-rows", (queue, x))
-    if not old.shape or old.shape[1:] != new.shape[1:] or len(old.shape) != len(new.shape):
-        raise problem(
-            "E-SHAPE-ARGUMENT",
-            f"push-rows of {describe(queue)} and {describe(x)}: rows of one shape",
-        )
-    both = t.builder("concat", old, new, axis=0)
-    n = both.shape[0]
-    return t.tensor(t.builder("stop-gradient", cut(t, both, 0, n - old.shape[0], n)))
-
-
 @tensor_builtin("one-hot", "(i n &key (axis -1) dtype)")
 def one_hot(i: Value, n: Value, *, axis: Value = -1, dtype: Value = NIL) -> Tensor:
     """True at the index, on a new axis of n; out of range is all false. I to A.

@@ -115,9 +115,9 @@ def _queue(t: Tracer, name: str, sizes: tuple[int, ...]) -> None:
 
 @tensor_builtin("push-rows", "(queue x)")
 def push_rows(queue: Value, x: Value) -> Tensor:
-    """The rows of a queue without the oldest, and those of x behind them (R37). A.
+    """The rows of a queue without the oldest, and those of x behind them (R37). A, gradient 0.
 
-    (setf queue (push-rows queue (stop-gradient key)))"""
+    (setf queue (push-rows queue key))"""
     t, (kept, new) = operands("push-rows", (queue, x))
     if not kept.shape or kept.shape[1:] != new.shape[1:] or kept.shape[0] < new.shape[0]:
         raise problem(
@@ -126,7 +126,7 @@ def push_rows(queue: Value, x: Value) -> Tensor:
     b, rest = t.builder, kept.shape[1:]
     starts, zeros = (new.shape[0], *(0 for _ in rest)), (1,) * len(kept.shape)
     younger = b("slice", kept, starts=starts, stops=kept.shape, steps=zeros)
-    return t.tensor(b("concat", younger, new, axis=0))
+    return t.tensor(b("stop-gradient", b("concat", younger, new, axis=0)))
 
 
 def _nil() -> Value:
