@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import sexpgpu_nn.plugin
-import sexpgpu_optim.plugin
+import pytest
+
 from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
 from sexpgpu_core.evaluator.definitions import BUILTINS
@@ -24,13 +24,16 @@ from sexpgpu_core.staging.declare import declare
 from sexpgpu_core.staging.trace import trace_optimizer, trace_pass, trace_stage
 from sexpgpu_core.staging.traced import Optimization, Traced
 
+OTHERS = "run files of these tests use nn and optim, other distributions"
+NN = pytest.importorskip("sexpgpu_nn.plugin", reason=OTHERS)
+OPTIM = pytest.importorskip("sexpgpu_optim.plugin", reason=OTHERS)
 KINDS = {kind.kind: kind for kind in SOURCES}
 ROOT = Path(__file__).parents[3]
 MODULES = {
     row.name: ModuleText(
         f"{row.name}.lisp", (ROOT / row.package / row.package / row.path).read_text("utf-8")
     )
-    for plugin in (sexpgpu_nn.plugin, sexpgpu_optim.plugin)
+    for plugin in (NN, OPTIM)
     for row in plugin.sexpgpu_modules()
 }
 HEAD = '(require "sexpgpu/nn")\n(require "sexpgpu/optim")\n'
