@@ -10,6 +10,10 @@ from sexpgpu_core import api, sweeps
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.spans import Source
 
+pytest.importorskip("sexpgpu_nn", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_optim", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_cpu", reason="what is compiled here is for its devices")
+
 FILE = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
 (defknob width 32 "Units." :type (integer 1))

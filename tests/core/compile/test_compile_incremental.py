@@ -17,6 +17,10 @@ from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.spans import Source
 from sexpgpu_core.staging.traced import TracedOutput
 
+pytest.importorskip("sexpgpu_nn", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_optim", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_cpu", reason="what is compiled here is for its devices")
+
 PLACES = 12
 EMBED = "(nn:embedding tokens 256 16)"
 MODELS = {

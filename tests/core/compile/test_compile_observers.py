@@ -16,6 +16,10 @@ from sexpgpu_core.ir.text import write
 from sexpgpu_core.runtime.progress import evaluate
 from sexpgpu_core.spans import Source
 
+pytest.importorskip("sexpgpu_nn", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_optim", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_cpu", reason="what is compiled here is for its devices")
+
 np = pytest.importorskip("numpy")
 
 FILE = """

@@ -9,6 +9,10 @@ import pytest
 from sexpgpu_core import api
 from sexpgpu_core.spans import Source
 
+pytest.importorskip("sexpgpu_nn", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_optim", reason="the run files here use nn and optim")
+pytest.importorskip("sexpgpu_cpu", reason="what is compiled here is for its devices")
+
 FILE = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
 (defloader data
