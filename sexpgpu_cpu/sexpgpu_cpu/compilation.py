@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
-import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.records import NamedTuple
+
+if TYPE_CHECKING:
+    import subprocess
 
 ENOUGH = 8
 """Texts a process: starting one for fewer gains nothing."""
@@ -72,12 +73,17 @@ def helpers_for(units: int, threads: int) -> int:
 
 
 def _work(texts: Mapping[str, ModuleText], waiting: deque[str], made: dict[str, Made]) -> None:
+    for key in _taken(waiting):
+        made[key] = _compile(texts[key])
+
+
+def _taken(waiting: deque[str]) -> Iterator[str]:
+    """What waits, one after another, until nobody has left anything."""
     while waiting:
         try:
-            key = waiting.popleft()
-        except IndexError:  # a helper was faster
+            yield waiting.popleft()
+        except IndexError:  # another was faster
             return
-        made[key] = _compile(texts[key])
 
 
 def _compile(text: ModuleText) -> Made:
@@ -102,11 +108,9 @@ class Helper:
         self, texts: Mapping[str, ModuleText], waiting: deque[str], made: dict[str, Made]
     ) -> None:
         """Until nothing waits. What is not answered waits again, for us."""
-        while waiting and self._process is not None:
-            try:
-                key = waiting.popleft()
-            except IndexError:
-                return
+        if self._process is None:
+            return
+        for key in _taken(waiting):
             answer = _ask(self._process, texts[key])
             if answer is None:
                 waiting.append(key)
@@ -127,6 +131,8 @@ class Helper:
 
 def _start() -> subprocess.Popen[bytes] | None:
     """A process that runs `serve` with our modules; None where none can be started."""
+    import subprocess  # of a start that compiles, as pickle is: a warm one needs neither
+
     try:
         return subprocess.Popen(
             [sys.executable, "-c", SERVE, *(p or os.getcwd() for p in sys.path)],
@@ -141,6 +147,8 @@ def _start() -> subprocess.Popen[bytes] | None:
 
 def _ask(process: subprocess.Popen[bytes], text: ModuleText) -> Made | None:
     """None where the process died or LLVM refused the text."""
+    import pickle
+
     try:
         _send(process.stdin, text)
         answer: Made | None = pickle.load(process.stdout)  # type: ignore[arg-type]
@@ -152,6 +160,8 @@ def _ask(process: subprocess.Popen[bytes], text: ModuleText) -> Made | None:
 def serve() -> None:
     """The process's side: texts on standard input, objects on standard output. None for a text
     that LLVM refuses: whoever asked compiles it again and has the reason."""
+    import pickle
+
     while True:
         try:
             text = pickle.load(sys.stdin.buffer)
@@ -164,5 +174,7 @@ def serve() -> None:
 
 
 def _send(pipe: Any, value: object) -> None:
+    import pickle
+
     pickle.dump(value, pipe, protocol=pickle.HIGHEST_PROTOCOL)
     pipe.flush()
