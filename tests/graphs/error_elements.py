@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -180,15 +181,18 @@ def scattered(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
 
 
 def running(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
-    """Sums along axes and running ones."""
+    """Sums along axes and running ones; a mean of a window is a sum of parts of it."""
     (x,) = operands
     (found,) = apply(node, [x.center])
     if node.types[0].dtype not in FLOATS:
         return (unknown(found) if x.radius.any() else exact(found),)
     (size,) = apply(node, [np.abs(x.center) + x.radius])
     (radius,) = apply(node, [x.radius])
-    (terms,) = apply(node, [np.ones_like(x.center)])
-    return (Ball(found, radius + unit(node, float(terms.max(initial=0.0)) + 1) * size),)
+    if node.get("sizes"):
+        terms = float(math.prod(node.get("sizes")) + 1)
+    else:
+        terms = float(apply(node, [np.ones_like(x.center)])[0].max(initial=0.0))
+    return (Ball(found, radius + unit(node, terms + 1) * size),)
 
 
 def factors(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:

@@ -253,11 +253,8 @@ class Build:
         return [self.add("cast", (e,), "i64") for e in arguments]
 
     def _reduction(self, node: Node) -> int:
-        frame, _ = self.cluster.reduced.get(node.id, (None, False))
+        frame, _ = self.cluster.reduced[node.id]
         value = node.operands[0]
-        if frame is None:
-            assert value.type.size == 1, node
-            return self.value(value, tuple(0 for _ in value.shape))
         argument = self.value(value, frame)
         axes = node.get("axes")
         touched = any(value.shape[a] > 1 and frame[a] < (self.cluster.inner or 0) for a in axes)

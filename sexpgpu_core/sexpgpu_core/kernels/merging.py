@@ -6,6 +6,7 @@ from ..ir import Node, Value
 from .frames import Cluster, Frame, Pieces, base, operand_frame, same
 from .prepare import INDEXED
 from .units import Units
+from .views import MOVES, SHIFTING
 
 LIMIT = 250
 """Most nodes of a cluster."""
@@ -94,13 +95,26 @@ class Merging(Units):
 
 def _waits(reader: Cluster, maker: Cluster) -> bool:
     """Whether one cluster reads what the other has only after its last row: the result of a fold,
-    or a table that an index reads at any place."""
+    a table that an index reads at any place, or what a move shifts to other places."""
     folds = {node for node, (_, over_rows) in maker.reduced.items() if over_rows}
     for node in reader.nodes:
         if folds and any(base(v).node.id in folds for v in node.operands):
             return True
-        if node.operation in INDEXED:
-            source = base(node.operands[0])
-            if source in maker.made or source.node.id in maker.reduced:
-                return True
+        if any(_shifted(v) and _makes(maker, base(v)) for v in node.operands):
+            return True
+        if node.operation in INDEXED and _makes(maker, base(node.operands[0])):
+            return True
+    return False
+
+
+def _makes(maker: Cluster, value: Value) -> bool:
+    return value in maker.made or value.node.id in maker.reduced
+
+
+def _shifted(value: Value) -> bool:
+    """Whether an element of a value lies at another place of what it is a view of."""
+    while value.node.operation in MOVES:
+        if value.node.operation in SHIFTING:
+            return True
+        value = value.node.operands[0]
     return False

@@ -224,8 +224,15 @@ class Prepared:
         return all(0 in t.shape for t in node.types) or (sums and 0 in node.operands[0].shape)
 
     def _by_runs(self, node: Node) -> tuple[Value, ...] | None:
-        """A reduction over axes that are not neighbours: one after another, from the last."""
-        shape, axes = node.operands[0].shape, node.get("axes")
+        """A reduction over axes that are not neighbours: one after another, from the last.
+        Over axes of one element it is a change of shape: nothing waits for it, so what moves its
+        result may stand in a kernel with it."""
+        source, axes = node.operands[0], node.get("axes")
+        shape, out = source.shape, node.types[0].shape
+        if all(shape[a] == 1 for a in axes):
+            if shape == out:
+                return (source,)
+            return self._expanded(lambda b: (b("reshape", source, shape=out),))
         if len(axes) < 2:
             return None
         runs: list[list[int]] = []
@@ -239,10 +246,9 @@ class Prepared:
             return None
 
         def make(b: Builder) -> tuple[Value, ...]:
-            value = node.operands[0]
+            value = source
             for run in reversed(runs):
                 value = b(node.operation, value, axes=tuple(run), keep=True)
-            out = node.types[0].shape
             return (value if value.shape == out else b("reshape", value, shape=out),)
 
         return self._expanded(make)

@@ -217,3 +217,18 @@ def test_a_reduction_of_one_element_takes_a_turned_operand_of_more_axes() -> Non
     b.graph.results["s"] = b("exp", b("reduce-sum", y, axes=(1,), keep=False))
     b.graph.results["z"] = b("add", y, x)
     agree(b.graph, {"x": np.full((1, 1), 0.3, np.float32)})
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 1), (2, 1, 3), (1, 1, 1)])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_what_moves_a_reduction_over_one_element_may_stand_in_its_kernel(
+    shape: tuple[int, int, int], axis: int
+) -> None:
+    b = Builder(OPERATIONS)
+    x, y, z = (b.input(n, "batch", "f32", shape) for n in "xyz")
+    normed = b("rms-norm", x, axes=(axis,), eps=0.1)
+    turned = b("flip", b("add", y, normed), axes=(axis,))
+    shifted = b("subtract", b.constant(1.0, "f32"), b("add", z, turned))
+    b.graph.results["y"] = b("add", shifted, b("subtract", y, x))
+    rng = np.random.default_rng(0)
+    agree(b.graph, {n: rng.standard_normal(shape).astype("f4") for n in "xyz"})
