@@ -69,7 +69,7 @@ def _quotient(x: Any, y: Any) -> Any:
     return np.where(y == 0, x.dtype.type(0), found.astype(x.dtype))
 
 
-def _fma(x: Any, y: Any, z: Any) -> Any:
+def fma(x: Any, y: Any, z: Any) -> Any:
     """x y + z, rounded once."""
     if x.dtype == np.float32:
         wide = x.astype(np.float64) * y.astype(np.float64)
@@ -145,7 +145,7 @@ TABLE: dict[str, Reference] = {
     "rem": plain(np.fmod),
     "quotient": plain(_quotient),
     "clip": lambda x, a, t: np.minimum(np.maximum(x[0], x[1]), x[2]),
-    "fma": plain(_fma),
+    "fma": plain(fma),
     "atan2": plain(np.arctan2),
     "cast": _cast,
     "bitcast": _bitcast,
