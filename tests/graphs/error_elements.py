@@ -21,7 +21,8 @@ ROUNDINGS = {
     **dict.fromkeys(["round", "truncate", "stop-gradient"], 0),
     **dict.fromkeys(["add", "subtract", "multiply", "square", "sqrt", "fma"], 1),
     **dict.fromkeys(["divide", "reciprocal", "cast"], 2),
-    **dict.fromkeys(["mod", "rem", "rsqrt", "exp", "log", "sin", "cos", "tanh", "sigmoid"], 4),
+    **dict.fromkeys(["mod", "rem", "rsqrt", "exp", "log", "sin", "cos"], 4),
+    **dict.fromkeys(["tanh", "sigmoid", "erf"], 9),
     **dict.fromkeys(["power", "tan"], 16),
 }
 """Units of the last place that an elementwise operation may be off by itself; else 8."""

@@ -20,7 +20,15 @@ from .closures import CALL_STEPS, LambdaNode
 from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, parse_body
 from .definitions import BODY_MACROS, core_symbol
-from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, copied, endless, spliced
+from .expansion import (
+    MOST_EXPANSIONS,
+    SPECIAL_FORMS,
+    Expander,
+    bound_anyway,
+    copied,
+    endless,
+    spliced,
+)
 from .habits import HABITS
 from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
@@ -45,7 +53,6 @@ from .unused_variables import unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
 LAMBDA = core_symbol("LAMBDA")
-PROGN = core_symbol("PROGN")
 
 
 class Analyzer(Expander):
@@ -263,7 +270,7 @@ class Analyzer(Expander):
             replaced = BODY_MACROS[head.name](form, forms.cdr)
         except Problem as error:
             self.failed(error, form)
-            replaced = Cons(PROGN, forms.cdr)
+            replaced = bound_anyway(form, forms.cdr)
         place(replaced, made_span(None, form.span))
         return Cons(replaced, NIL, form.span)
 

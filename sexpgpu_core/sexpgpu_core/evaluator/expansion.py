@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Problem, problem
 from ..reader import made_span, place
 from . import raising
-from .declarations import items_of
+from .declarations import DECLARE, items_of
 from .definitions import core_symbol
 from .machine import Machine
 from .macro_functions import MacroFunction, macro_failed
 from .scope import Scope, global_scope
-from .values import NIL, Cons, Symbol, Value
+from .values import NIL, Cons, Symbol, Value, make_list
 
 if TYPE_CHECKING:
     from .analyzer import Analyzer
@@ -107,6 +107,17 @@ def spliced(expansion: Value, forms: Cons) -> Value:
             rest = Cons(form, rest, forms.span)
         return rest if rest is not NIL else Cons(NIL, NIL, forms.span)
     return Cons(expansion, forms.cdr, forms.span)
+
+
+def bound_anyway(form: Cons, rest: Value) -> Cons:
+    """The rest of a body after a form that should have bound a name over it and is wrong: what
+    uses the name is no further mistake."""
+    name = form.cdr.car if form.cdr.__class__ is Cons else NIL
+    if name.__class__ is not Symbol or name.keyword or name.home == "":
+        return Cons(PROGN, rest)
+    bindings = make_list([make_list([name, NIL])])
+    ignorable = make_list([DECLARE, make_list([core_symbol("IGNORABLE"), name])])
+    return Cons(core_symbol("LET"), Cons(bindings, Cons(ignorable, rest)))
 
 
 def endless(form: Value) -> Problem:

@@ -186,17 +186,19 @@ def is_literal_list(form: Value) -> bool:
     return form.__class__ is Cons or form is NIL
 
 
+def unquoted(text: str) -> str:
+    """The text of a list, of '(list) or (list ...)."""
+    if text.startswith("(list "):
+        return "(" + text[5:].lstrip()
+    return text[1:] if text.startswith("'") else text
+
+
 def _quoted(form: Cons, what: str) -> Problem:
     span = span_of(form)
     edit = None
-    if span is not None:
-        text = span.text
-        if form.car is QUOTE and text.startswith("'"):
-            edit = Edit("take the quote away", (Change(span, text[1:]),), safe=True)
-        elif form.car is LIST and text.startswith("(list"):
-            edit = Edit(
-                "write the list itself", (Change(span, "(" + text[5:].lstrip()),), safe=True
-            )
+    if span is not None and unquoted(span.text) != span.text:
+        title = "take the quote away" if form.car is QUOTE else "write the list itself"
+        edit = Edit(title, (Change(span, unquoted(span.text)),), safe=True)
     return problem(
         "E-OPTION-VALUE",
         f"{what}: a list in a declaration is syntax and is neither quoted nor made",

@@ -88,6 +88,31 @@ def test_relative_error_is_a_few_units_in_the_last_place(op: str, width: int) ->
     assert error.max() <= bound, (op, x[error.argmax()], error.max())
 
 
+MOST_ULPS = {
+    "exp": (np.exp, 1e-4, 85.0, 1.1),
+    "expm1": (np.expm1, 1e-4, 85.0, 1.6),
+    "log": (np.log, 1e-30, 1e30, 1.0),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 1e-30, 1e30, 1.6),
+    "sigmoid": (sigmoid, 1e-4, 80.0, 2.5),
+    "sin": (np.sin, 1e-4, 1e4, 1.7),
+    "cos": (np.cos, 1e-4, 1e4, 1.7),
+    "tanh": (np.tanh, 1e-4, 9.5, 4.8),
+}
+"""Function, from, to, and the bound that docs/numerics.md tells."""
+
+
+@pytest.mark.parametrize("op", sorted(MOST_ULPS))
+def test_errors_in_units_of_the_last_place_are_what_the_page_says(op: str) -> None:
+    reference, low, high, bound = MOST_ULPS[op]
+    ends = np.array([low, high], np.float32).view(np.int32)
+    x = np.arange(ends[0], ends[1], 1009, np.int32).view(np.float32)  # of all floats between
+    x = x if op in ("log", "rsqrt") else np.concatenate([x, -x])
+    want = reference(x.astype(np.float64))
+    ulp = np.spacing(np.abs(want).astype(np.float32)).astype(np.float64)
+    error = np.abs(apply(op, x) - want) / ulp
+    assert error.max() <= bound, (op, x[error.argmax()], error.max())
+
+
 @pytest.mark.parametrize(("op", "reference"), [("sin", np.sin), ("cos", np.cos)])
 def test_sine_and_cosine_are_right_near_zeros_and_for_huge_arguments(op, reference) -> None:  # type: ignore[no-untyped-def]
     x = np.concatenate([spread(-100, 100), across(1e-20, 3e38, 3001), spread(-29000, 29000)])

@@ -105,6 +105,28 @@ def test_a_quoted_list_in_a_declaration_has_a_safe_edit() -> None:
         assert found.edit.changes[0].new == "(0 0.8)"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("(defparam w (normal 0.1) :shape (list 64 4))", "(defparam w (64 4) :init (normal 0.1))"),
+        ("(defparam w :shape '(64 4))", "(defparam w (64 4))"),
+        ("(defparam w :shape (64 4) :init 0)", "(defparam w (64 4) :init 0)"),
+    ],
+)
+def test_a_shape_by_keyword_is_put_second_and_its_name_is_no_further_mistake(
+    wrong: str, right: str
+) -> None:
+    text = body(f"{wrong} (matmul x w)")
+    found = only(text)
+    assert found.code == "E-OPTION"
+    assert found.edit is not None
+    (change,) = found.edit.changes
+    at = change.span
+    mended = text[: at.start] + change.new + text[at.end :]
+    assert right in mended
+    assert [f.code for f in faults(mended)] == ["E-GROUP-UNMATCHED"]  # a parameter now
+
+
 def test_matmul_of_unlike_sizes_shows_both_types() -> None:
     text = body("(matmul x (zeros '(32 4)))")
     found = only(text)
@@ -132,7 +154,7 @@ def test_unlike_dtypes_have_an_edit_that_casts() -> None:
     assert found.edit.changes[0].new == "(cast (iota 64) :f32)"
     change = found.edit.changes[0]
     mended = text[: change.span.start] + change.new + text[change.span.end :]
-    assert faults(mended) == []
+    assert [f.code for f in faults(mended)] == ["E-GROUP-UNMATCHED"]  # a parameter now
 
 
 def test_a_float_with_an_integer_tensor_is_weak() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import problem
+from ...diagnostics import Change, Edit, problem
 from ...evaluator import machine
 from ...evaluator.definitions import body_macro, builtin, core_symbol, native_macro
 from ...evaluator.values import (
@@ -21,6 +21,7 @@ from ...evaluator.values import (
 )
 from ...ir.types import Type
 from ...reader import element_span
+from ...spans import Span
 from ..arguments import dtype as dtype_of
 from ..arguments import name_text, sizes
 from ..faults import describe
@@ -36,10 +37,11 @@ from ..syntax import (
     lambda_of,
     literal,
     tails,
+    unquoted,
 )  # fmt: skip
 from ..table import tensor_builtin
 
-NAME_KEY = keyword("NAME")
+NAME_KEY, SHAPE = keyword("NAME"), keyword("SHAPE")
 LAMBDA_KEYWORDS = ("&OPTIONAL", "&REST", "&KEY", "&ALLOW-OTHER-KEYS", "&AUX", "&BODY")
 
 
@@ -221,6 +223,30 @@ def shape_slots(d: Declaration, tail: Cons) -> Any:
     return d.slot(tail, "the shape")
 
 
+def check_shape_stands_second(d: Declaration, name: Symbol, parts: list[Cons]) -> None:
+    """E-OPTION where a shape is given by the keyword that other frameworks have, with the edit."""
+    at = next((i for i, t in enumerate(parts) if t.car is SHAPE), 0)
+    if not 0 < at < len(parts) - 1:
+        return
+    before, word, shape = parts[1:at], element_span(parts[at]), element_span(parts[at + 1])
+    edit, written = None, ""
+    if word is not None and shape is not None and len(before) < 2:
+        written = unquoted(shape.text)
+        first = element_span(before[0]) if before else None
+        init = f" :init {first.text}" if first is not None else ""
+        start = first.start if first is not None else word.start
+        whole = Span(word.source, start, shape.end)
+        edit = Edit("give the shape second", (Change(whole, written + init),))
+        written = f": ({d.head} {name!r} {written}{init})"
+    raise problem(
+        "E-OPTION",
+        f"{d.head} has no option :shape",
+        hint=f"the shape is the second argument{written}",
+        edit=edit,
+        option=":shape",
+    ).locate(word)
+
+
 def shape_value(slots: Any) -> tuple[int, ...]:
     """The sizes that the slots hold."""
     if isinstance(slots, Slot):
@@ -236,6 +262,7 @@ def defparam(form: Cons, rest: Value) -> Value:
     if len(parts) < 2:
         raise d.refuse("a parameter has a name and a shape", hint="(defparam w (in out) :init 0)")
     symbol = d.name(parts[0], "the name of the parameter")
+    check_shape_stands_second(d, symbol, parts)
     shape = shape_slots(d, parts[1])
     options = keyword_pairs(d, parts[1].cdr, ("init", "dtype", "trainable"))
     slots = {key: d.slot(tail, f":{key}") for key, tail in options.items() if key != "init"}

@@ -17,7 +17,7 @@ from ..syntax import Declaration, Slot, keyword_pairs, tails
 from ..table import tensor_builtin
 from ..tensor import Tensor
 from ..tracer import Tracer
-from .models import shape_slots, shape_value
+from .models import check_shape_stands_second, shape_slots, shape_value
 
 COMBINES = ("mean", "delta", "sum", "max", "min", "concat")
 
@@ -42,6 +42,7 @@ def defstate(form: Cons, rest: Value) -> Value:
     like = len(parts) > 2 and getattr(parts[1].car, "name", "") == "LIKE"
     if len(parts) < 2:
         raise d.refuse("a state has a name and a shape", hint="(defstate mean (d) :init 0)")
+    check_shape_stands_second(d, symbol, parts)
     shape = d.slot(parts[2], ":like") if like else shape_slots(d, parts[1])
     rest_options = parts[2].cdr if like else parts[1].cdr
     options = keyword_pairs(d, rest_options, ("init", "dtype", "combine", "per"))
