@@ -58,8 +58,25 @@ def element(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:
             spread = np.where(_reaches(node, operands, k, lost), UNKNOWN, spread)
     if node.types[0].dtype not in FLOATS:
         return (Ball(first, np.where(spread > 0, UNKNOWN, 0.0)),)
+    spread = np.where(_broken(node, operands), UNKNOWN, spread)
     own = unit(node, _roundings(node, operands)) * np.abs(first)
     return (Ball(first, np.where(own > 0, MARGIN, 1.0) * spread + own),)
+
+
+def _broken(node: Node, operands: list[Ball]) -> Any:
+    """Where the corners do not tell the interval: a divisor may be 0; an angle of a y whose sign
+    is not known, or is that of a zero, jumps by a turn."""
+    if node.operation in ("divide", "reciprocal", "rsqrt"):
+        below = operands[-1]
+        return (below.radius > 0) & _may_be_zero(below)
+    if node.operation == "atan2":
+        y, x = operands
+        return _may_be_zero(y) & (x.center - x.radius <= 0)
+    return False
+
+
+def _may_be_zero(ball: Ball) -> Any:
+    return np.abs(ball.center) <= ball.radius
 
 
 def equality(node: Node, operands: list[Ball]) -> tuple[Ball, ...]:

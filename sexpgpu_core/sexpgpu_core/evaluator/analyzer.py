@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, problem
-from ..reader import MadeSpan, element_span, made_span, place, span_of
+from ..reader import MadeSpan, element_span, place, span_of
 from ..spans import Span
 from . import raising
 from .binders import analyze_parameters
@@ -20,15 +20,7 @@ from .closures import CALL_STEPS, LambdaNode
 from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, parse_body
 from .definitions import BODY_MACROS, core_symbol
-from .expansion import (
-    MOST_EXPANSIONS,
-    SPECIAL_FORMS,
-    Expander,
-    bound_anyway,
-    copied,
-    endless,
-    spliced,
-)
+from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, copied, endless, over_rest, spliced
 from .habits import HABITS
 from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
@@ -249,7 +241,7 @@ class Analyzer(Expander):
                 expander = local.expander if local.__class__ is LocalMacro else None
             elif head.home == "":
                 if head.name in BODY_MACROS:
-                    return self._body_macro(head, form, forms)
+                    return over_rest(head, form, forms, self.failed)
                 return forms
             else:
                 expander = self.m.macro(head)
@@ -264,15 +256,6 @@ class Analyzer(Expander):
             if forms.__class__ is not Cons:
                 return forms
         raise endless(forms.car)
-
-    def _body_macro(self, head: Symbol, form: Cons, forms: Cons) -> Cons:
-        try:
-            replaced = BODY_MACROS[head.name](form, forms.cdr)
-        except Problem as error:
-            self.failed(error, form)
-            replaced = bound_anyway(form, forms.cdr)
-        place(replaced, made_span(None, form.span))
-        return Cons(replaced, NIL, form.span)
 
     def body(self, body: Body, scope: Scope, tail: Tail | None) -> Node:
         """The forms of a body whose declarations are known."""

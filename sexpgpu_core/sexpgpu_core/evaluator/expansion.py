@@ -9,7 +9,7 @@ from ..diagnostics import Problem, problem
 from ..reader import made_span, place
 from . import raising
 from .declarations import DECLARE, items_of
-from .definitions import core_symbol
+from .definitions import BODY_MACROS, core_symbol
 from .machine import Machine
 from .macro_functions import MacroFunction, macro_failed
 from .scope import Scope, global_scope
@@ -92,6 +92,19 @@ class Expander:
         raise endless(form)
 
 
+def over_rest(
+    head: Symbol, form: Cons, forms: Cons, failed: Callable[[Problem, Value], object]
+) -> Cons:
+    """One form instead of a body whose first binds a name over the rest."""
+    try:
+        replaced = BODY_MACROS[head.name](form, forms.cdr)
+    except Problem as error:
+        failed(error, form)
+        replaced = _bound_anyway(form, forms.cdr)
+    place(replaced, made_span(None, form.span))
+    return Cons(replaced, NIL, form.span)
+
+
 def copied(form: Value) -> Value:
     """A copy of a form without spans, so that it can be placed anew."""
     if form.__class__ is not Cons:
@@ -109,7 +122,7 @@ def spliced(expansion: Value, forms: Cons) -> Value:
     return Cons(expansion, forms.cdr, forms.span)
 
 
-def bound_anyway(form: Cons, rest: Value) -> Cons:
+def _bound_anyway(form: Cons, rest: Value) -> Cons:
     """The rest of a body after a form that should have bound a name over it and is wrong: what
     uses the name is no further mistake."""
     name = form.cdr.car if form.cdr.__class__ is Cons else NIL
