@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from sexpgpu_core import api
+from sexpgpu_core.ir import Graph, Node
+from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.scalars import evaluate
 
 
@@ -27,12 +29,14 @@ class Ours:
     ) -> None:
         self.loaded = api.load(file, sets=sets)
         made = api.device(device, self.loaded.registry)
-        self.job = api.compile(self.loaded, made).job
+        compiled = api.compile(self.loaded, made)
+        self.job = compiled.job
         self.session = made.open(self.job.units, self.job.persistent, threads=threads)
         for name in self.job.persistent.types:
             self.session.write(name, self.job.initial(name))
         self.stage = next(iter(self.job.stages.values()))
         self.program = self.session.program(self.stage.step.program)
+        self.draws = draws(next(iter(compiled.stages.values())).traced.graph)
 
     def step(self, at: int, batch: dict[str, Any]) -> float:
         """The loss of a step, which is taken."""
@@ -46,6 +50,14 @@ class Ours:
         loader = self.loaded.loaders[self.stage.loader]
         return dict(loader.batch(self.stage.stage, at, self.stage.step.fields))
 
+    def drawn(self, at: int) -> dict[str, Any]:
+        """The random numbers of a step, which its twin is given."""
+        step = np.int32(at)
+        return {
+            name: OPERATIONS[n.operation].reference((step,), dict(n.attributes), n.types)[0]
+            for name, n in self.draws.items()
+        }
+
     def weights(self) -> dict[str, Any]:
         """Initial parameters by path."""
         names = [n for n in self.job.persistent.types if n.startswith("parameter:")]
@@ -58,10 +70,22 @@ class Ours:
         self.session.close()
 
 
+def draws(graph: Graph) -> dict[str, Node]:
+    """Random nodes by the ends of their sites: `random-normal#1` is `random_normal_1`."""
+    found = [n for n in graph.nodes if n.operation.startswith("random-")]
+    assert all(len(n.operands) == 1 for n in found), "of the step alone"
+    names = [str(n.get("site")).rpartition("/")[2] for n in found]
+    return {name.translate(_NAMES): n for name, n in zip(names, found)}
+
+
+_NAMES = str.maketrans("-#", "__")
+
+
 def export(ours: Ours, folder: Path, steps: int) -> None:
-    """Initial weights, the batches of so many steps, and what the twin is built by."""
+    """Initial weights, the batches of so many steps with what each step draws, and what the twin
+    is built by."""
     np.savez(folder / "weights.npz", **ours.weights())
-    found = [ours.batch(at) for at in range(steps)]
+    found = [ours.batch(at) | ours.drawn(at) for at in range(steps)]
     np.savez(folder / "batches.npz", **{n: np.stack([b[n] for b in found]) for n in found[0]})
     plain = {n: v for n, v in ours.knobs().items() if isinstance(v, (int, float))}
     np.savez(folder / "knobs.npz", steps_of_run=ours.job.steps, **plain)

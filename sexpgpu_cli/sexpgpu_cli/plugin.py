@@ -63,6 +63,7 @@ PAGES = (
     ("tensors", "Tensors"),
     ("nn", "sexpgpu/nn"),
     ("optim", "sexpgpu/optim"),
+    ("gallery", "Gallery of the examples"),
     ("metrics", "Metrics"),
     ("diagnostics", "Diagnostics"),
     ("writing-diagnostics", "Writing diagnostics"),
@@ -91,6 +92,8 @@ TEMPLATES = (
     ("mnist", "A convolutional network on MNIST."),
     ("vit-mnist", "A vision transformer on MNIST."),
     ("llama-chars", "A small Llama over characters."),
+    ("resnet-mnist", "A narrow ResNet-18 on MNIST or CIFAR-10."),
+    ("vae-mnist", "A variational autoencoder on MNIST."),
 )
 
 

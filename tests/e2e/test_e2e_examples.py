@@ -52,6 +52,18 @@ def test_an_example_checks_without_a_warning(ready: Folder, name: str) -> None:
         assert done.diagnostics == []
 
 
+def test_a_warning_of_a_layer_stands_where_the_file_calls_it(ready: Folder) -> None:
+    text = (EXAMPLES / "resnet-mnist.lisp").read_text("utf-8")
+    ready.write("it.lisp", text.replace(";; allow", ";;"))
+    found = ready.quick("check", "it.lisp", "--json").diagnostics
+    assert {d["code"] for d in found} == {"W-BATCH-DEPENDENCE"}
+    lines = [text.splitlines()[d["span"]["line"] - 1] for d in found]
+    assert [("batch-norm" in line, "residual-block" in line) for line in lines] == [
+        (True, False),
+        (False, True),
+    ]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_trains_alike_on_cpu_and_reference(ready: Folder, name: str) -> None:
     selection = (*choice(name), "--steps", "4", "-q")

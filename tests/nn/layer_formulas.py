@@ -313,17 +313,22 @@ def relu(x: Any) -> Any:
     return np.maximum(x, 0)
 
 
-def residual(x: Any, p: P) -> Any:
-    y = relu(batch_normed(same_conv(x, p["conv/w"]), p, "norm"))
+def every(x: Any, stride: int) -> Any:
+    """What a window with a stride keeps of one without, padded alike."""
+    return x[:, ::stride, ::stride]
+
+
+def residual(x: Any, p: P, stride: int = 1) -> Any:
+    y = relu(batch_normed(every(same_conv(x, p["conv/w"]), stride), p, "norm"))
     y = batch_normed(same_conv(y, p["conv-2/w"]), p, "norm-2")
-    return relu(y + x @ p["shortcut/w"][0, 0])
+    return relu(y + every(x, stride) @ p["shortcut/w"][0, 0])
 
 
-def bottleneck(x: Any, p: P) -> Any:
+def bottleneck(x: Any, p: P, stride: int = 1) -> Any:
     y = relu(batch_normed(x @ p["conv/w"][0, 0], p, "norm"))
-    y = relu(batch_normed(same_conv(y, p["conv-2/w"]), p, "norm-2"))
+    y = relu(batch_normed(every(same_conv(y, p["conv-2/w"]), stride), p, "norm-2"))
     y = batch_normed(y @ p["conv-3/w"][0, 0], p, "norm-3")
-    return relu(y + x @ p["shortcut/w"][0, 0])
+    return relu(y + every(x, stride) @ p["shortcut/w"][0, 0])
 
 
 def depthwise(x: Any, w: Any, b: Any = 0) -> Any:

@@ -48,9 +48,11 @@ def tracer(name: str) -> Tracer:
 
 
 def warn(code: str, message: str, **rest: Any) -> None:
-    """A warning at the call being made, once a place."""
+    """A warning at the call being made, once a place: in a module, at the file's call of it."""
+    from .origins import called_from_file
+
     evaluator = machine.current()
-    found: Diagnostic = diagnostic(code, message, span=evaluator.call_span, **rest)
+    found: Diagnostic = diagnostic(code, message, span=called_from_file(), **rest)
     if all(
         (d.code, d.span, d.message) != (code, found.span, message) for d in evaluator.diagnostics
     ):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..evaluator import machine
 from ..ir.graph import Node, Origin
 from ..spans import Span
-from .host import host
+from .host import Host, host
 from .regions import Region
 from .tracer import Tracer
 
@@ -23,6 +23,16 @@ def user_place(t: Tracer, origin: Origin) -> Span | None:
     """The place of an origin, moved out of installed modules by the scopes around it."""
     span: Span | None = origin.span
     return call_of_module(t, origin.scope) if span is not None and installed(span) else span
+
+
+def called_from_file() -> Span | None:
+    """The call being made; of a call in an installed module, the file's that opened its scope."""
+    at = machine.current()
+    span: Span | None = at.call_span
+    traced = at.host.tracer if isinstance(at.host, Host) else None
+    if traced is None or span is None or not installed(span):
+        return span
+    return call_of_module(traced, traced.scope.path) or span
 
 
 def installed(span: Span) -> bool:

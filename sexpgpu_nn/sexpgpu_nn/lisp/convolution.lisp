@@ -39,8 +39,8 @@
         :name "pointwise"))
 
 (defmodel residual-block (x out &key (stride 1) (norm #'batch-norm) (activation #'relu))
-  "The basic block of He et al. 2015."
-  (let* ((y (conv x out :stride stride :bias nil :name "conv"))
+  "The basic block of He et al. 2015; padding is 1 on every side, with a stride too."
+  (let* ((y (conv x out :stride stride :padding 1 :bias nil :name "conv"))
          (y (funcall activation (funcall norm y :name "norm")))
          (y (conv y out :bias nil :name "conv-2"))
          (y (funcall norm y :name "norm-2")))
@@ -67,11 +67,12 @@
 
 (defmodel bottleneck-block (x out &key (stride 1) (expansion 4) (groups 1) (norm #'batch-norm)
                             (activation #'relu))
-  "Sizes 1, 3, 1, to expansion times out channels (He et al. 2015); with groups, Xie et al. 2016."
+  "Sizes 1, 3, 1, to expansion times out channels (He et al. 2015); with groups, Xie et al. 2016.
+Padding is 1 on every side, with a stride too."
   (let* ((wide (* expansion out))
          (y (conv x out :kernel 1 :bias nil :name "conv"))
          (y (funcall activation (funcall norm y :name "norm")))
-         (y (conv y out :stride stride :groups groups :bias nil :name "conv-2"))
+         (y (conv y out :stride stride :padding 1 :groups groups :bias nil :name "conv-2"))
          (y (funcall activation (funcall norm y :name "norm-2")))
          (y (funcall norm (conv y wide :kernel 1 :bias nil :name "conv-3") :name "norm-3")))
     (funcall activation (+ y (shortcut-of x wide stride)))))
