@@ -63,7 +63,7 @@ def _note(t: Tracer, name: str, value: Value, call: Span | None, message: str) -
 def _of_input(t: Tracer, told: str, node: Node, region: Region) -> Related | None:
     kind, name = node.get("kind"), str(node.get("name"))
     if kind == "batch":
-        return Related(f"{told}, the field {name} of the data", None)
+        return Related(f"{told}, the field {name} of the data{_short(t)}", None)
     made = t.parameters.get(name) or t.states.get(name)
     if made is not None:
         return Related(f"{told}, the {kind} {name}", made.span)
@@ -75,6 +75,13 @@ def _of_input(t: Tracer, told: str, node: Node, region: Region) -> Related | Non
         what = "the carry of" if name.startswith("carry:") else "one part of the xs of"
         return Related(f"{told}, {what} {region.what}", region.span)
     return None
+
+
+def _short(t: Tracer) -> str:
+    """That a batch is a short one: its size is not the one that the file says."""
+    if t.rows is None or t.whole_rows is None or t.rows >= t.whole_rows:
+        return ""
+    return f": the last batch of this pass has {t.rows} rows, the others {t.whole_rows}"
 
 
 def dimensions(t: Tracer, sizes: Iterable[int]) -> tuple[Related, ...]:

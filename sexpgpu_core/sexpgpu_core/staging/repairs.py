@@ -166,7 +166,8 @@ def _axis(a: Attempt, d: Diagnostic) -> Groups:
 
 
 def _reshape(a: Attempt, d: Diagnostic) -> Groups:
-    """One size of a written list that makes the product right."""
+    """One size of a written list that makes the product right; -1 where that is the rows of a
+    batch, which are fewer in the last batch of a pass."""
     if a.name not in ("reshape",) or a.arguments[1].__class__ is not Cons:
         return
     sizes, total = list_items(a.arguments[1]), a.arguments[0].type.size
@@ -177,21 +178,26 @@ def _reshape(a: Attempt, d: Diagnostic) -> Groups:
     words = words[len(words) - len(sizes) :]
     if [w.text for w in words] != [str(s) for s in sizes]:
         return
-    found = []
+    found, rows = [], []
     for i, word in enumerate(words):
         rest = 1
         for j, size in enumerate(sizes):
             rest *= 1 if j == i else size
         if rest > 0 and total % rest == 0 and sizes[i] != total // rest:
-            right = [*sizes[:i], total // rest, *sizes[i + 1 :]]
-            found.append(_with_size(a, word.start - part.start, word.text, right, i))
+            left = total // rest
+            of_batch = i == 0 and left == a.t.rows and a.arguments[0].shape[:1] == (left,)
+            right = [*sizes[:i], -1 if of_batch else left, *sizes[i + 1 :]]
+            title = "as many as the batch has rows" if of_batch else f"{left} elements are left"
+            made = _with_size(a, word.start - part.start, word.text, right, i, title)
+            (rows if of_batch else found).append(made)
+    yield rows
     yield found
 
 
-def _with_size(a: Attempt, at: int, old: str, sizes: list[int], i: int) -> Repair:
+def _with_size(a: Attempt, at: int, old: str, sizes: list[int], i: int, title: str) -> Repair:
     text = a.text(1)
     new = text[:at] + str(sizes[i]) + text[at + len(old) :]
-    return a.replaced({1: new}, {1: lambda _: make_list(sizes)}, f"{sizes[i]} elements are left")
+    return a.replaced({1: new}, {1: lambda _: make_list(sizes)}, title)
 
 
 def _slice(a: Attempt, d: Diagnostic) -> Groups:

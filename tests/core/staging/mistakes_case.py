@@ -210,6 +210,12 @@ MISTAKES = [
         ("96 do not divide its 512 elements",),
     ),
     Mistake(
+        "(reshape x (list 32 8 8))",
+        "E-SHAPE-RESHAPE",
+        ("512 elements into 2048", "(reshape x (list -1 8 8)) gives f32 (8 8 8)"),
+        "(reshape x (list -1 8 8))",
+    ),
+    Mistake(
         "(reshape x 8 4 16)",
         "E-CALL-ARGUMENTS",
         ("reshape takes 2 arguments, got 4", "a list is one argument"),

@@ -77,10 +77,14 @@ def traced(
     )
 
 
-def traced_pass(text: str, *, fields: Mapping[str, Type] = FIELDS, rows: int = 8) -> Traced:
+def traced_pass(
+    text: str, *, fields: Mapping[str, Type] = FIELDS, rows: int = 8, whole: int | None = None
+) -> Traced:
     experiment, evaluator = declared(text)
     loader = next(iter(experiment.loaders))
-    return trace_pass(experiment, evaluator, OPERATIONS, "val", loader, "val", fields, rows)
+    return trace_pass(
+        experiment, evaluator, OPERATIONS, "val", loader, "val", fields, rows, whole_rows=whole
+    )
 
 
 def optimized(text: str, fields: Mapping[str, Type] = FIELDS) -> tuple[Traced, Optimization]:

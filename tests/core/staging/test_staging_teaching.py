@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 from mistakes_case import MISTAKES, Mistake
-from staging_case import FIELDS, OPERATIONS, body, declared, faults, trace_stage, traced, whole
+from staging_case import (
+    FIELDS,
+    OPERATIONS,
+    body,
+    declared,
+    faults,
+    trace_stage,
+    traced,
+    traced_pass,
+    whole,
+)
 
 from sexpgpu_core.diagnostics import Diagnostic, Edit, Problem, Problems, lookup
 from sexpgpu_core.diagnostics.render_text import render
@@ -121,3 +131,13 @@ def test_names_of_sizes_are_those_of_the_scope() -> None:
     )
     (found,) = faults(text)
     assert not any("columns" in r.message for r in found.related)
+
+
+def test_a_size_that_the_short_last_batch_of_a_pass_has_not_is_said_to_be_its() -> None:
+    text = whole(objective="(defun objective (&key image label) (declare (ignore label))\n"
+                 "  (mean (net (reshape image '(32 64)))))\n")  # fmt: skip
+    with pytest.raises(Problem) as raised:
+        traced_pass(text, rows=8, whole=32)
+    shown = render(raised.value.diagnostic)
+    assert "the last batch of this pass has 8 rows, the others 32" in shown
+    assert "(reshape image '(-1 64))" in shown
