@@ -178,7 +178,8 @@ def _reshape(a: Attempt, d: Diagnostic) -> Groups:
     words = words[len(words) - len(sizes) :]
     if [w.text for w in words] != [str(s) for s in sizes]:
         return
-    found, rows = [], []
+    found: list[Repair] = []
+    rows: list[Repair] = []
     for i, word in enumerate(words):
         rest = 1
         for j, size in enumerate(sizes):
