@@ -15,6 +15,7 @@ from .config import Settings, settings
 from .data.loader import Loader
 from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, problem
 from .diagnostics.allow import allowed
+from .diagnostics.places import ordered
 from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
@@ -76,6 +77,7 @@ def load(
     numbers that are sampled beside those that the file selects.
     """
     from .data.files import fingerprint
+    from .data.statistics import statistic
     from .evaluator.machine import Limits
     from .staging.declare import declare
 
@@ -102,6 +104,7 @@ def load(
         base=str(base),
         limits=Limits(**(settings().limits if limits is None else limits)),
         hash_files=fingerprint,
+        statistic=partial(statistic, base, source_rows(rows)),
     )
     chosen = experiment.run.diagnostics
     chosen = chosen._replace(select=(*chosen.select, *diagnostics))
@@ -223,14 +226,14 @@ def check(
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
         return _stopped(found, evaluator, source)
-    warnings = _ordered(allowed(evaluator.diagnostics, source, complete=True))
+    warnings = ordered(allowed(evaluator.diagnostics, source, complete=True))
     output = "".join(evaluator.output)
     return CheckReport(warnings, "device", True, summary, loaded.experiment.chosen(), output)
 
 
 def _checked_library(evaluator: Evaluator, source: Source) -> CheckReport:
     """The report of a module: it has nothing to compile alone."""
-    warnings = _ordered(allowed(evaluator.diagnostics, source, complete=True))
+    warnings = ordered(allowed(evaluator.diagnostics, source, complete=True))
     return CheckReport(warnings, "evaluator", True, None, None, "".join(evaluator.output))
 
 
@@ -261,21 +264,7 @@ def _stopped(found: list[Diagnostic], evaluator: Any, source: Source | None) -> 
     phases = [PHASES.index(d.phase) for d in found if d.is_error and d.phase in PHASES]
     reached = PHASES[max(phases)] if phases else "evaluator"
     output = "".join(evaluator.output) if evaluator is not None else ""
-    return CheckReport(_ordered([*found, *warnings]), reached, False, None, None, output)
-
-
-def _ordered(found: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """By file and place; one a span and code, but for names that are missing at one place."""
-    seen: dict[tuple[Any, ...], Diagnostic] = {}
-    for d in found:
-        place = (d.span.source.name, d.span.start) if d.span else (d.file or "", -1)
-        alone = d.span is not None and d.code != "E-MISSING"
-        seen.setdefault((*place, d.code, "" if alone else d.message), d)
-    return sorted(seen.values(), key=_place)
-
-
-def _place(d: Diagnostic) -> tuple[Any, ...]:
-    return (d.span.source.name, d.span.start, d.code) if d.span else (d.file or "", -1, d.code)
+    return CheckReport(ordered([*found, *warnings]), reached, False, None, None, output)
 
 
 def evaluate(

@@ -57,13 +57,11 @@ NAMED: set[str] = set()
 
 _LATER = {
     "parameters as values of others": "E-INIT-CYCLE",
-    "several stages with unlike optimizers, patterns of due groups": "E-GROUP-STAGE"
-    " E-GROUP-PATTERNS",
+    "several stages with unlike optimizers": "E-GROUP-STAGE",
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE W-PRECISION-UPDATE",
     "lints of passes": "W-EVAL-PARTIAL W-TEST-OFTEN W-SMOOTHED-METRIC",
     "lints of scopes": "W-SCOPE-UNNAMED",
-    "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED"
-    " W-STAT-LEAK",
+    "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED",
     "check --deep, bundles": "W-NONDETERMINISTIC W-DEEP-CHANCE"
     " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"

@@ -59,7 +59,16 @@ def _stage(traced: Traced, optimization: Optimization, operations: Operations) -
         for tree in (optimization.clip_norm, optimization.clip_value, optimization.ema)
     )
     graph = graph_hash(traced.graph, operations, training_roots(traced))
-    return graph, parameters, updates, frozen, options
+    unlike_groups = tuple(
+        sorted(
+            (path, g.loss or "", g.every, g.offset)
+            for g in optimization.groups
+            for path in g.paths
+            if g.loss or g.every != 1
+        )
+    )
+    more = (unlike_groups,) if unlike_groups else ()
+    return graph, parameters, updates, frozen, options, *more
 
 
 def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ def files_of(traces: Traces) -> dict[str, FileTensor]:
     """Arrays of files that any program reads, by persistent name."""
     every = [stage.traced for stage in traces.stages.values()]
     for trace in traces.passes.values():
-        every += [t for t in (trace.whole, trace.rest) if t is not None]
+        every += [traced for _, traced, _ in trace.programs()]
     return {f"constant:{name}": file for t in every for name, file in t.files.items()}
 
 

@@ -21,6 +21,7 @@ from ..plan.plan import Persistent
 from ..records import NamedTuple
 from ..runtime.job import Job, MetricSpec, Observed, PassFacts, ProgramFacts, StageFacts
 from ..runtime.sampling import Resampled
+from ..staging.cycles import cadences, cycle
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step
@@ -41,6 +42,7 @@ from .programs import (
     program_of,
     recognized,
     scalars_of,
+    steps_of,
 )
 from .stages import PassTrace, StageTrace
 from .summary import memory, sampling, summarize
@@ -158,10 +160,10 @@ def _precisions(traces: Traces) -> dict[str, str]:
     """By program: its stage's."""
     found = {}
     for key, stage in traces.stages.items():
-        names = program_of(key, traces.stages), observer_of(key, traces.stages)
+        names = [*steps_of(key, stage, traces.stages), observer_of(key, traces.stages)]
         found.update(dict.fromkeys(names, stage.precision))
-    for name, trace in traces.passes.items():
-        found.update(dict.fromkeys((f"eval/{name}", f"eval/{name}/rest"), trace.precision))
+    for trace in traces.passes.values():
+        found.update({n: trace.precision for n, _, _ in trace.programs()})
     return found
 
 
@@ -178,18 +180,20 @@ def _step_graphs(
         program = program_of(key, stages)
         with phases.phase("patterns"):
             found = recognized(program, stage.traced.graph, operations, told)
-        with phases.phase("step"):
-            graph = build_step(
-                stage.traced._replace(graph=found),
-                stage.optimization,
-                operations,
-                microbatches=stage.microbatches,
-                guard=experiment.run.finite_guard != "off",
-                scaled=stage.precision == "f16",
-                unreached=unreached(stage.traced),
-            )
-        phases.count("step nodes", len(graph.nodes))
-        graphs[program] = graph
+        for name, groups in steps_of(key, stage, stages).items():
+            with phases.phase("step"):
+                graph = build_step(
+                    stage.traced._replace(graph=found),
+                    stage.optimization,
+                    operations,
+                    microbatches=stage.microbatches,
+                    guard=experiment.run.finite_guard != "off",
+                    scaled=stage.precision == "f16",
+                    unreached=unreached(stage.traced),
+                    groups=groups,
+                )
+            phases.count("step nodes", len(graph.nodes))
+            graphs[name] = graph
     return graphs
 
 
@@ -202,7 +206,7 @@ def _job(
     sampled: Mapping[str, Sampled],
 ) -> Job:
     facts = {
-        k: _stage_facts(k, s, program_of(k, traces.stages), units, operations, sampled.get(k))
+        k: _stage_facts(k, s, traces.stages, units, operations, sampled.get(k))
         for k, s in traces.stages.items()
     }
     flops = max(f.flops for f in facts.values())
@@ -261,24 +265,37 @@ class _Texts(Mapping[str, str]):
 def _stage_facts(
     key: str,
     stage: StageTrace,
-    program: str,
+    stages: Mapping[str, StageTrace],
     units: Mapping[str, Unit],
     operations: Operations,
     sampled: Sampled | None,
 ) -> StageFacts:
     loader, _, name = key.partition(":")
-    graph = units[program].graph
     trees = _trees(stage)
     fields = {n: _rows(t, stage.microbatches) for n, t in stage.traced.fields.items()}
-    facts = ProgramFacts(
-        program, fields, scalars_of(graph, trees), metric_specs(stage.traced.metrics), stage.rows
-    )
-    flops = flops_of(graph, operations)
+    metrics = metric_specs(stage.traced.metrics)
+    programs, flops = {}, 0
+    for program, groups in steps_of(key, stage, stages).items():
+        graph = units[program].graph
+        scalars = scalars_of(graph, trees)
+        programs[groups] = ProgramFacts(program, fields, scalars, metrics, stage.rows)
+        flops = max(flops, flops_of(graph, operations))
+    facts, *others = programs.values()
     observed = None
     if sampled is not None:
-        observer = units.get(program.replace("step/", "observe/", 1))
-        observed = _observed(facts, sampled, observer, trees)
-    return StageFacts(loader, name, facts, stage.microbatches, stage.counters, flops, observed)
+        observed = _observed(facts, sampled, units.get(observer_of(key, stages)), trees)
+    course = tuple(programs[due] for due in cycle(stage.optimization)) if others else ()
+    return StageFacts(
+        loader,
+        name,
+        facts,
+        stage.microbatches,
+        stage.counters,
+        flops,
+        observed,
+        course,
+        cadences(stage.optimization),
+    )
 
 
 def _trees(stage: StageTrace) -> dict[str, Any]:
@@ -307,20 +324,14 @@ def _rows(type: Any, blocks: int) -> Any:
 
 
 def _pass_facts(name: str, trace: PassTrace, units: Mapping[str, Unit]) -> PassFacts:
-    def facts(program: str, traced: Traced | None, rows: int) -> ProgramFacts | None:
-        if traced is None:
-            return None
+    def facts(program: str, traced: Traced, rows: int) -> ProgramFacts:
         scalars = scalars_of(units[program].graph, traced.scalars)
         return ProgramFacts(program, traced.fields, scalars, metric_specs(traced.metrics), rows)
 
-    return PassFacts(
-        name,
-        trace.loader,
-        trace.stage,
-        facts(f"eval/{name}", trace.whole, trace.rows),
-        facts(f"eval/{name}/rest", trace.rest, trace.rest_rows),
-        trace.declared.batches,
-    )
+    found = {n: facts(n, traced, rows) for n, traced, rows in trace.programs()}
+    parts = [found.get(f"eval/{name}{part}") for part in ("", "/rest", "/end")]
+    whole, rest, end = parts
+    return PassFacts(name, trace.loader, trace.stage, whole, rest, trace.declared.batches, end)
 
 
 def metric_specs(metrics: Sequence[Metric]) -> tuple[MetricSpec, ...]:

@@ -53,12 +53,21 @@ class PassTrace(NamedTuple):
     rest_rows: int
     precision: str = "f32"
     averaged: frozenset[str] = frozenset()  # names that an average is kept of
+    end: Traced | None = None  # what is computed once of all examples (R22)
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """Those that it reads."""
         traced = self.whole or self.rest
         return traced.parameters if traced is not None else {}
+
+    def programs(self) -> list[tuple[str, Traced, int]]:
+        """Names of its programs, what each was traced to, and how many rows it takes."""
+        name = f"eval/{self.declared.name}"
+        whole, rest, end = (name, self.whole, self.rows), self.rest, self.end
+        found = [whole, (f"{name}/rest", rest, self.rest_rows)]
+        found.append((f"{name}/end", end, end.rows if end is not None else 0))
+        return [(n, traced, rows) for n, traced, rows in found if traced is not None]
 
 
 class Tracing:
@@ -205,6 +214,11 @@ class Tracing:
         of_whole = self._pass(declared, rows, known, averaged, steps) if whole else None
         of_rest = self._pass(declared, rest, known, averaged, steps) if rest else None
         check_states(self.evaluator, declared, of_whole or of_rest)
+        ends = None
+        if any(t is not None and t.gathered for t in (of_whole, of_rest)):
+            from .gathering import cut_off
+
+            of_whole, of_rest, ends = cut_off(of_whole, of_rest, self.operations)
         return PassTrace(
             declared,
             loader,
@@ -215,6 +229,7 @@ class Tracing:
             rest,
             self.precision(loader, stage),
             averaged,
+            ends,
         )
 
     def judgement(self, trace: PassTrace, steps: int) -> str:
@@ -251,7 +266,9 @@ class Tracing:
     ) -> Traced:
         assert declared.loader is not None
         assert declared.stage is not None
-        whole = self.loaders[declared.loader].rows(declared.stage)
+        of = self.loaders[declared.loader]
+        whole = of.rows(declared.stage)
+        batches, rest = of.evaluation_rows(declared.stage, declared.batches)
         return trace_pass(
             self.experiment,
             self.evaluator,
@@ -265,6 +282,7 @@ class Tracing:
             known=known,
             averaged=averaged,
             whole_rows=max(whole, rows),
+            examples=batches * whole + rest,
         )
 
     def batch(self, loader: str, rows: int) -> int | None:

@@ -15,6 +15,7 @@ from ..records import NamedTuple
 from ..staging.cadence import never_run
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
+from ..staging.forms.statistics import leaking
 from .identity import evaluation_id, experiment_id, ir_hash
 from .phases import Phases
 from .stages import PassTrace, StageTrace, Tracing
@@ -43,13 +44,10 @@ class Traces(NamedTuple):
     loads: Loads | None = None
 
     def pass_graphs(self) -> dict[str, Graph]:
-        """Graphs of passes by program: eval/PASS, and eval/PASS/rest for the last short batch."""
-        found = {}
-        for name, trace in self.passes.items():
-            for kind, traced in (("", trace.whole), ("/rest", trace.rest)):
-                if traced is not None:
-                    found[f"eval/{name}{kind}"] = traced.graph
-        return found
+        """Graphs of passes by program: eval/PASS, eval/PASS/rest for the last short batch, and
+        eval/PASS/end of what is computed once."""
+        every = [program for trace in self.passes.values() for program in trace.programs()]
+        return {name: traced.graph for name, traced, _ in every}
 
     def judgements(self) -> dict[str, str]:
         """How each pass judges (compile.sealing). It is traced once more: not for every check."""
@@ -76,6 +74,8 @@ def trace_experiment(
     _check_loaders(evaluator, tracing)
     steps, ahead = tracing.steps(), tracing.ahead
     stages, passes = _traced(tracing, steps, phases)
+    for leak in leaking(evaluator.host.collector.statistics, tracing.training_stages()):
+        evaluator.warn(leak)
     _check_passes(experiment, evaluator, stages, passes, steps)
     data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
     pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
@@ -128,8 +128,9 @@ def _check_passes(
     """E-SERIES where no pass or training stage reports such a metric; W-EVAL-NEVER."""
     reported: dict[str, list[str]] = {}
     traced = [(name.partition(":")[2], s.traced) for name, s in stages.items()]
-    for name, t in [*traced, *((name, p.whole or p.rest) for name, p in passes.items())]:
-        reported.setdefault(name, []).extend(m.name for m in (t.metrics if t else ()))
+    every = [(name, t) for name, p in passes.items() for _, t, _ in p.programs()]
+    for name, t in [*traced, *every]:
+        reported.setdefault(name, []).extend(m.name for m in t.metrics)
     check_series(experiment, reported)
     if not experiment.selection.get("steps"):
         for found in never_run(experiment, steps):

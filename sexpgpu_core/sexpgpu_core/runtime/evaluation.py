@@ -10,7 +10,7 @@ from ..data.loader import Loader
 from ..device import Outcome
 from ..records import NamedTuple
 from .fault import Cause, Fault, index
-from .job import PassFacts, ProgramFacts
+from .job import MetricSpec, PassFacts, ProgramFacts
 from .metrics import Accumulator
 from .progress import evaluate
 
@@ -44,7 +44,7 @@ def run_pass(
     program = facts.whole or facts.rest
     if program is None:
         return PassResult({}, 0, 0, True)
-    total, flying = Accumulator(program.metrics), deque[tuple[Fault, "Pending", int]]()
+    total, flying = Total(program.metrics, facts.end), deque[tuple[Fault, "Pending", int]]()
     examples = batches = 0
     names = tuple(program.fields)
     for batch in loader.evaluation(facts.stage, facts.batches, names):
@@ -58,8 +58,40 @@ def run_pass(
         while len(flying) >= _IN_FLIGHT:
             _settle(*flying.popleft(), total, explain)
     _settle_all(flying, total, explain)
+    if facts.end is not None:
+        at = {**context, "position": 0}
+        _settle(*_launch(session, facts.end, total.joined(), at), total, explain)
     seen = loader.examples(facts.stage)
     return PassResult(total.values(), examples, batches, seen is None or examples == seen)
+
+
+class Total:
+    """What a pass reports: sums over its batches, and what is computed once of what `end` reads of
+    every batch."""
+
+    def __init__(self, specs: tuple[MetricSpec, ...], end: ProgramFacts | None) -> None:
+        self._sums = Accumulator(specs)
+        self._ends = Accumulator(end.metrics if end is not None else ())
+        self._pieces: dict[str, list[Any]] = {n: [] for n in (end.fields if end else ())}
+        self._program = end.program if end is not None else ""
+
+    def add(self, program: str, results: Mapping[str, Any], rows: int) -> None:
+        """The results of one batch, or of the end."""
+        if program == self._program:
+            self._ends.add(results)
+            return
+        self._sums.add(results, rows)
+        for name, pieces in self._pieces.items():
+            pieces.append(results[name])
+
+    def joined(self) -> dict[str, Any]:
+        """The fields of the end: rows of every batch in order."""
+        import numpy as np
+
+        return {name: np.concatenate(pieces) for name, pieces in self._pieces.items()}
+
+    def values(self) -> dict[str, float]:
+        return {**self._sums.values(), **self._ends.values()}
 
 
 def _program_for(facts: PassFacts, batch: Mapping[str, Any]) -> ProgramFacts:
@@ -87,19 +119,19 @@ def _settle(
     fault: Fault,
     pending: Pending,
     rows: int,
-    total: Accumulator,
+    total: Total,
     explain: Callable[[Fault], Cause | None],
 ) -> None:
     outcome = pending.outcome()
     if outcome.error is not None:
         found = fault._replace(outcome=outcome)
         raise index(found, explain(found))
-    total.add(outcome.results, rows)
+    total.add(fault.program, outcome.results, rows)
 
 
 def _settle_all(
     flying: deque[tuple[Fault, Pending, int]],
-    total: Accumulator,
+    total: Total,
     explain: Callable[[Fault], Cause | None],
 ) -> None:
     while flying:

@@ -76,6 +76,12 @@ class StageFacts(NamedTuple):
     counters: Mapping[str, int]  # added a step
     flops: int
     observed: Observed | None = None
+    course: tuple[ProgramFacts, ...] = ()  # by step modulo its length, where groups rest (R33)
+    cadences: Mapping[str, tuple[int, int]] = {}  # counts of updates: every, offset
+
+    def due(self, step: int) -> ProgramFacts:
+        """The program of the step before which `step` were done."""
+        return self.course[step % len(self.course)] if self.course else self.step
 
     @property
     def scaled(self) -> bool:
@@ -84,7 +90,9 @@ class StageFacts(NamedTuple):
 
 
 class PassFacts(NamedTuple):
-    """An evaluation pass: `whole` for batches of B rows, `rest` for the last short one, if any."""
+    """An evaluation pass: `whole` for batches of B rows, `rest` for the last short one, if any.
+
+    `end`: what runs once, of results `over:I` of every batch, joined; they are its fields."""
 
     name: str
     loader: str
@@ -92,6 +100,14 @@ class PassFacts(NamedTuple):
     whole: ProgramFacts | None
     rest: ProgramFacts | None
     batches: int | None
+    end: ProgramFacts | None = None
+
+    @property
+    def metrics(self) -> tuple[MetricSpec, ...]:
+        """All that it reports."""
+        batch = self.whole or self.rest
+        programs = (batch, self.end)
+        return tuple(spec for p in programs if p is not None for spec in p.metrics)
 
 
 class Job(NamedTuple):

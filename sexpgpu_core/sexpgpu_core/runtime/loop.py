@@ -76,7 +76,8 @@ class Loop:
         scale = FIRST_SCALE if self._scaled else 1.0
         counters = {name: 0 for stage in job.stages.values() for name in stage.counters}
         # of steps whose outcome is known, and of steps launched
-        self.progress = Progress(job.steps, scale=scale, counters=counters)
+        groups = {name: 0 for stage in job.stages.values() for name in stage.cadences}
+        self.progress = Progress(job.steps, scale=scale, counters=counters, groups=groups)
         self.ahead = self.progress.copy()
         self.saver = saving.Saver(job, session, folder)
         self.sampling = Sampling(job, session, folder, plan)
@@ -212,16 +213,17 @@ class Loop:
         made, waited = self._data.take()
         batch = {name: made[name] for name in stage.step.fields}
         context = self.ahead.context(key, stage, self.loaders[stage.loader])
-        scalars = evaluate(stage.step.scalars, context)
+        due = stage.due(self.ahead.step)
+        scalars = evaluate(due.scalars, context)
         observation = None
         if cadence.due(self.ahead.step + 1, self.sampling.every, (), False):
             observed = self.sampling.observed[key]
             observation = observe(self.session, observed, batch, context, waited)
-        pending = self.session.program(stage.step.program).launch(batch, scalars)
+        pending = self.session.program(due.program).launch(batch, scalars)
         self.ahead.advance(key, stage)
         after = self.ahead.copy()
         epoch, inside = self.loaders[stage.loader].epoch(stage.stage, after.batches[key])
-        found = Fault("nonfinite", stage.step.program, after.step, batch, scalars, _UNKNOWN)
+        found = Fault("nonfinite", due.program, after.step, batch, scalars, _UNKNOWN)
         flying = Flying(pending, found, key, after, epoch + inside, waited, observation)
         self._flying.append(flying)
 
@@ -233,12 +235,13 @@ class Loop:
         overflow = not outcome.committed and self._overflows(flying, outcome)
         if not outcome.committed and not overflow:
             self._dropped(flying, outcome)
-        skipped, updates = self.progress.skipped, self.progress.updates
+        before, skipped = self.progress, self.progress.skipped
         self.progress = flying.after
         if overflow:
             self._rescaled(flying)
         elif not outcome.committed:
-            self.progress.skipped, self.progress.updates = skipped, updates
+            self.progress.skipped, self.progress.updates = skipped, before.updates
+            self.progress.groups = dict(before.groups)
             self.ahead.skip()
         elif self.job.stages[flying.stage].scaled:
             self.progress.rescale(fits=True)

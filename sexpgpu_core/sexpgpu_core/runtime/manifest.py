@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..data.loader import Loader
 from ..diagnostics.places import shown_path
-from .job import Job, ProgramFacts, StageFacts
+from .job import Job, MetricSpec, StageFacts
 from .machine import Machine, environment, git
 
 VERSION = 1
@@ -117,13 +117,11 @@ def series(job: Job) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for stage in job.stages.values():
         found[f"{stage.stage}/objective"] = {"kind": "metric", "reduce": "mean", "goal": "min"}
-        found.update(_metrics(stage.stage, stage.step))
+        found.update(_metrics(stage.stage, stage.step.metrics))
         found.update({name: {"kind": "counter"} for name in stage.counters})
         found.update(_probes(stage))
     for name, facts in job.passes.items():
-        program = facts.whole or facts.rest
-        if program is not None:
-            found.update(_metrics(name, program))
+        found.update(_metrics(name, facts.metrics))
     for name, goal in goals(job).items():
         if name in found:
             found[name]["goal"] = goal
@@ -143,14 +141,14 @@ def _probes(stage: StageFacts) -> dict[str, Any]:
     }
 
 
-def _metrics(prefix: str, program: ProgramFacts) -> dict[str, Any]:
+def _metrics(prefix: str, specs: Iterable[MetricSpec]) -> dict[str, Any]:
     return {
         f"{prefix}/{spec.name}": {
             "kind": "metric",
             "reduce": spec.kind,
             **({"unit": spec.unit} if spec.unit else {}),
         }
-        for spec in program.metrics
+        for spec in specs
     }
 
 

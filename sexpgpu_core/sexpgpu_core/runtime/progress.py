@@ -19,11 +19,12 @@ STEADY = 2000
 
 class Progress(Record):
     """`step`: steps done, skipped ones too. `batches`: drawn from each LOADER:STAGE so far.
-    `scale`: the loss scale; `steady`: steps committed since it changed."""
+    `scale`: the loss scale; `steady`: steps committed since it changed. `groups`: committed updates
+    of the groups of each cadence; `moved`: cadences that the last step was due in."""
 
     __slots__ = (
-        *("batches", "counters", "examples", "scale", "skipped", "steady", "step", "steps"),
-        "updates",
+        *("batches", "counters", "examples", "groups", "moved", "scale", "skipped", "steady"),
+        *("step", "steps", "updates"),
     )
 
     def __init__(
@@ -37,6 +38,8 @@ class Progress(Record):
         counters: dict[str, int] | None = None,
         scale: float = 1.0,
         steady: int = 0,
+        groups: dict[str, int] | None = None,
+        moved: tuple[str, ...] = (),
     ) -> None:
         self.steps = steps
         self.step = step
@@ -47,9 +50,16 @@ class Progress(Record):
         self.counters = {} if counters is None else counters
         self.scale = scale
         self.steady = steady
+        self.groups = {} if groups is None else groups
+        self.moved = moved
 
     def advance(self, key: str, stage: StageFacts) -> None:
         """One more step of a stage, committed."""
+        at = self.step
+        self.moved = tuple(
+            name for name, (every, first) in stage.cadences.items() if at % every == first
+        )
+        self._count(1)
         self.step += 1
         self.updates += 1
         self.examples += stage.step.rows
@@ -57,8 +67,13 @@ class Progress(Record):
         for name, amount in stage.counters.items():
             self.counters[name] = self.counters.get(name, 0) + amount
 
+    def _count(self, by: int) -> None:
+        for name in self.moved:
+            self.groups[name] = self.groups.get(name, 0) + by
+
     def skip(self) -> None:
         """The last step did not commit after all."""
+        self._count(-1)
         self.updates -= 1
         self.skipped += 1
 
@@ -73,6 +88,7 @@ class Progress(Record):
 
     def overflow(self) -> None:
         """The last step did not commit, for its scale was too great."""
+        self._count(-1)
         self.updates -= 1
         self.rescale(fits=False)
 
@@ -87,6 +103,8 @@ class Progress(Record):
             dict(self.counters),
             self.scale,
             self.steady,
+            dict(self.groups),
+            self.moved,
         )
 
     def context(self, key: str, stage: StageFacts, loader: Loader) -> dict[str, float]:
@@ -104,6 +122,7 @@ class Progress(Record):
             "epoch-progress": inside,
             "examples": self.examples,
             "loss-scale": self.scale,
+            **{f"updates/{name}": self.groups.get(name, 0) for name in stage.cadences},
             **dict.fromkeys(stage.counters, 0),
             **self.counters,
         }
@@ -114,6 +133,7 @@ class Progress(Record):
         self.skipped = int(document["guard"]["skipped"])
         self.updates = int(document.get("updates", self.step - self.skipped))
         self.counters.update({name: int(n) for name, n in document["counters"].items()})
+        self.groups.update({n: int(k) for n, k in document.get("group_updates", {}).items()})
         self.scale = float(document["loss_scale"])
         self.steady = int(document.get("loss_scale_steps", 0))
         positions = {key: int(entry["position"]) for key, entry in document["loaders"].items()}

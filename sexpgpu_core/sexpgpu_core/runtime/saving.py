@@ -193,6 +193,7 @@ def document(
         "device": dict(machine.device),
         "versions": dict(machine.versions),
         "updates": progress.updates,
+        **({"group_updates": dict(progress.groups)} if progress.groups else {}),
         "numerics": dict(machine.numerics),
         "due": list(due),
         **({"series": ledger.history} if job.curriculum is not None else {}),

@@ -103,6 +103,9 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
         "tensors": len(job.persistent.saved),
         "sha256": _TEXT,
     }
+    counts = {name: _INT for stage in job.stages.values() for name in stage.cadences}
+    if counts:
+        said["group_updates"] = counts
     said.update(_progress(saved, evidence))
     said.update(_reported(saved, evidence))
     said.update(_place(saved, evidence))

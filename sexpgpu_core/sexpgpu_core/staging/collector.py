@@ -11,6 +11,9 @@ from ..spans import Span
 
 HashFiles = Callable[[str, Iterable[Any]], str]
 """What is said of files, and their paths, to a hash of both and of their contents."""
+Statistic = Callable[..., Any]
+"""A loader's declaration, a stage, a field, a kind and its options to what a FileTensor is made of:
+type, name, load and facts (data.statistics)."""
 
 
 class Collector:
@@ -27,6 +30,7 @@ class Collector:
         self.main = ""  # name of the file's own module
         self.base = ""  # folder that relative paths start from
         self.hash_files: HashFiles | None = None
+        self.statistic: Statistic | None = None
         self.knobs: dict[str, Any] = {}
         self.variants: dict[str, Any] = {}
         self.sweeps: dict[str, Any] = {}
@@ -40,6 +44,7 @@ class Collector:
         self.outputs: dict[str, Any] = {}
         self.diagnostics: dict[str, Any] = {}
         self.loads: list[Any] = []
+        self.statistics: list[tuple[str, str, Span | None]] = []  # stages that stage-stat reads
         self.run: Any = None
         self.lambda_lists: dict[str, Value] = {}  # of contract functions, as forms
         self.spans: dict[tuple[str, str], Span | None] = {}

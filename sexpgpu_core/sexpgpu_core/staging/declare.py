@@ -24,7 +24,7 @@ from ..experiment.declarations import Experiment, ModuleRead, RunDeclaration
 from ..spans import Source, Span
 from . import builtins as _builtins
 from . import forms as _forms
-from .collector import Collector, HashFiles
+from .collector import Collector, HashFiles, Statistic
 from .contract import FUNCTIONS, SMALLEST, check_order, missing
 from .curriculum import default_stage, series_read
 from .faults import operand_spans
@@ -52,19 +52,20 @@ def declare(
     base: str = "",
     limits: Limits | None = None,
     hash_files: HashFiles | None = None,
+    statistic: Statistic | None = None,
 ) -> tuple[Experiment, Evaluator]:
     """The experiment of a text, and the evaluator that its functions belong to.
 
     `modules`: name -> ModuleText; `sources`: kind -> SourceEntry; `base`: the folder that paths of
     sources start from; `point`: SWEEP/POINT and its knobs -> Lisp text; `hash_files`: what
-    `file-tensor` is named by. Warnings are in `evaluator.diagnostics`. Raises Problems with
-    everything found, in source order.
+    `file-tensor` is named by; `statistic`: what `stage-stat` is. Warnings are in
+    `evaluator.diagnostics`. Raises Problems with everything found, in source order.
     """
     found: list[Diagnostic] = []
     scanned = scan(source)
     collector = Collector(sources, {**(point[1] if point is not None else {}), **sets})
     collector.base = base
-    collector.hash_files = hash_files
+    collector.hash_files, collector.statistic = hash_files, statistic
     collector.lambda_lists = dict(scanned.lambda_lists)
     evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())
     evaluator.host = Host(collector)

@@ -42,6 +42,7 @@ class Reported(NamedTuple):
     unit: str | None
     span: Span | None
     part: str
+    form: object = None  # the call
 
 
 class Cut(NamedTuple):
@@ -75,17 +76,27 @@ def note_weighted(t: Tracer, found: Value, total: Value, weight: Value, each: Va
 
 def of_parameters(value: Value) -> bool:
     """Whether a value is computed from parameters, but for what stop-gradient holds back."""
-    seen = {value.node.id}
+    return "parameter" in kinds_of(value, "stop-gradient")
+
+
+def of_whole(value: Value) -> bool:
+    """Whether a value is computed from all examples of a pass (R22)."""
+    return "over" in kinds_of(value)
+
+
+def kinds_of(value: Value, border: str = "") -> set[str]:
+    """Kinds of the inputs that a value is computed from; `border`: an operation to stop at."""
+    seen, found = {value.node.id}, set()
     stack = [value.node]
     while stack:
         node = stack.pop()
-        if node.operation == "input" and node.get("kind") == "parameter":
-            return True
-        if node.operation != "stop-gradient":
+        if node.operation == "input":
+            found.add(str(node.get("kind")))
+        if node.operation != border:
             new = [v.node for v in node.operands if v.node.id not in seen]
             seen.update(n.id for n in new)
             stack += new
-    return False
+    return found
 
 
 class Cutter:
@@ -188,6 +199,9 @@ def report(
     finish: list[str] = []
     if reported.reduce != "mean" or node.shape or reported.weights is not None:
         return _reduced(t, reported, results)
+    if t.gathered and of_whole(node):
+        results[f"metric:{name}:value"] = _single(t, node)
+        return Metric(name, "mean", reported.unit, (), reported.span)
     while node.node.operation in FUNCTIONS and cutter.cut(node).kind == "unknown":
         finish.insert(0, node.node.operation)
         node = node.node.operands[0]

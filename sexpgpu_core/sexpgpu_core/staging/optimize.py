@@ -14,6 +14,7 @@ from ..ir.graph import Value as Node
 from ..ir.operation import Operations
 from ..ir.types import Type
 from .context import Context
+from .cycles import cadence, cycle
 from .exact import is_number, show
 from .faults import describe
 from .forms.optimizers import GroupsValue, GroupValue, Optimizer
@@ -78,16 +79,11 @@ def trace_groups(
             f"optimizer returns {describe(value)}, wants a groups value",
             hint="(groups (group :rest (optim:adamw :lr 1e-3)))",
         ).locate(function.span)
-    for group in value.groups:
-        if group.every != 1:
-            raise problem(
-                "E-UNSUPPORTED",
-                f"a group that is updated every {group.every} steps is not there yet",
-                hint="leave :every out",
-            ).locate(group.span or function.span)
     members = assign(value, parameters, stage, function)
     _check_losses(value, losses, function)
-    return _Tracing(operations, context, parameters, value, members).optimization()
+    found = _Tracing(operations, context, parameters, value, members).optimization()
+    cycle(found)
+    return found
 
 
 def assign(
@@ -157,9 +153,9 @@ class _Tracing:
     def optimization(self) -> Optimization:
         """The table, the updates by path, and every step scalar that they read."""
         updates: dict[str, Update] = {}
-        for index, (group, paths) in enumerate(zip(self.value.groups, self.members)):
+        for group, paths in zip(self.value.groups, self.members):
             if group.optimizer is not None:
-                self._group(index, group, paths, updates)
+                self._group(group, paths, updates)
         for tree in (self.value.clip_norm, self.value.clip_value, self.value.ema):
             if isinstance(tree, tuple):
                 self.scalars[scalars.text(tree)] = tree
@@ -175,14 +171,13 @@ class _Tracing:
             self.scalars,
         )
 
-    def _group(
-        self, index: int, group: GroupValue, paths: list[str], updates: dict[str, Update]
-    ) -> None:
+    def _group(self, group: GroupValue, paths: list[str], updates: dict[str, Update]) -> None:
         shared: dict[Type, Update] = {}
         optimizer = group.optimizer
         assert optimizer is not None
         _check_hyper(optimizer, self.context)
-        key = "updates" if group.every == 1 else f"updates/{index}"
+        own = cadence(group.every, group.offset)
+        key = f"updates/{own}" if own else "updates"
         for path in paths:
             type = self.parameters[path].type
             found = shared.get(type)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..diagnostics import Diagnostic, Problem, diagnostic, nearest, problem
+from ..diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, nearest, problem
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import Function, Value, first_value, keyword
+from ..evaluator.values import Function, Symbol, Value, first_value, keyword
 from ..experiment.declarations import Experiment
 from ..ir.graph import Node as GraphNode
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
 from ..ir.types import FLOATS, Type
+from ..reader import element_span
 from ..spans import Span
 from .builtins.batch import Named
 from .context import Context
@@ -20,6 +21,7 @@ from .faults import describe
 from .host import host
 from .metrics import Cutter, Reported, check_names, of_parameters, report
 from .mixing import check_examples
+from .syntax import tails
 from .tensor import Tensor
 from .traced import Metric, Traced
 from .tracer import Tracer
@@ -121,6 +123,7 @@ class Program:
                 results[f"proposal:{path}"] = node
             elif rows and t.whole_rows in (None, t.rows):  # nothing follows a short batch
                 results[f"next:rows:{rows}"] = node
+        results.update(t.gathered)
         t.builder.graph.results = results
         return Traced(
             t.builder.graph,
@@ -138,7 +141,9 @@ class Program:
             t.watched,
             tuple(t.proved),
             t.files_read(),
-        )
+            {n: Type(v.dtype, (t.examples or t.rows or 1, *v.shape[1:]))
+             for n, v in t.gathered.items()},
+        )  # fmt: skip
 
     def _check_dependence(self, losses: list[Node], cutter: Cutter) -> None:
         """Warnings about examples that affect each other and labels that the model reads; once a
@@ -168,9 +173,9 @@ class Program:
         batchwise: list[str] = []
         found = [report(cutter, r, results, batchwise) for r in reported]
         if not training and t.rows is not None:  # data that is one thing is one batch
-            for metric in found:
+            for metric, called in zip(found, reported):
                 if metric.name in batchwise:
-                    self.evaluator.warn(_batchwise(metric))
+                    self.evaluator.warn(_batchwise(metric, called))
         return found
 
 
@@ -190,13 +195,31 @@ class _Fields(dict[str, Value]):
         return self.trace.field(name)
 
 
-def _batchwise(metric: Metric) -> Diagnostic:
+def _batchwise(metric: Metric, called: Reported) -> Diagnostic:
+    changes = _gathered(called.form) if called.part == "evaluate" else ()
     return diagnostic(
         "W-METRIC-BATCHWISE",
         f'"{metric.name}" is no sum over examples: it is averaged over batches',
         span=metric.span,
+        edit=Edit("gather its operands over the pass", changes) if changes else None,
         name=metric.name,
     )
+
+
+def _gathered(form: object) -> tuple[Change, ...]:
+    """`over-pass` around the variables of (metric name (f x y)): what f is given by name."""
+    parts = tails(form)
+    inner = element_span(parts[2]) if len(parts) > 2 else None
+    if inner is None:
+        return ()
+    text, end = "", inner.start
+    for at in tails(parts[2].car)[1:]:
+        span = element_span(at)
+        if at.car.__class__ is not Symbol or at.car.keyword or span is None:
+            break  # keywords come last
+        text += f"{inner.source.text[end : span.start]}(over-pass {span.text})"
+        end = span.end
+    return (Change(inner, text + inner.source.text[end : inner.end]),) if text else ()
 
 
 def _no_field(function: Function, name: str, given: Mapping[str, Value]) -> Exception:

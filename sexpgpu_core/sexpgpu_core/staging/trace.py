@@ -58,17 +58,19 @@ def trace_pass(
     known: Mapping[str, Parameter] | None = None,
     averaged: frozenset[str] | None = None,
     whole_rows: int | None = None,
+    examples: int | None = None,
 ) -> Traced:
     """The program of a pass for batches of `rows`: evaluate, or the objective without one.
 
     `known`: the parameters of all training stages; one that is not there is E-PARAM-PASS.
     `averaged`: names that an average is kept of, for a pass of `:weights :ema`. `whole_rows`: of
-    a whole batch, where this is the short last one.
+    a whole batch, where this is the short last one. `examples`: of the whole pass.
     """
     facts = _facts(experiment, evaluator, loader, stage, rows, steps, 1, 1)
     context = Context("E", {**facts, "mode": ":eval", "pass": name}, _counters(experiment))
     tracing = Program(experiment, evaluator, operations, context, loader, stage, fields, rows)
     tracing.t.averaged, tracing.t.whole_rows = averaged, whole_rows
+    tracing.t.examples = examples
     if name in experiment.passes and experiment.passes[name].weights == "ema":
         tracing.t.weights = "ema"
     if experiment.evaluate is not None:

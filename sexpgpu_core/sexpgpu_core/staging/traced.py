@@ -99,7 +99,8 @@ class Traced(NamedTuple):
     Results of `graph`: "loss" or "loss:NAME" each (f32 or f64 scalars; a pass has none),
     "metric:NAME:sum" and "metric:NAME:weight", or "metric:NAME:value" (f32 scalars),
     "proposal:PATH" (next value of a state, training mode only), "ratio:I:node", "ratio:I:total"
-    and "ratio:I:weight" of each weighted mean that the losses are made of (see Ratio).
+    and "ratio:I:weight" of each weighted mean that the losses are made of (see Ratio), "over:I"
+    (what a pass gathers of a batch; inputs of kind "over" and that name are the whole of it).
     """
 
     graph: Graph
@@ -117,6 +118,7 @@ class Traced(NamedTuple):
     watched: Watched = UNWATCHED
     proved: tuple[str, ...] = ()  # which positions are read, in words
     files: Mapping[str, Any] = {}  # input's name -> FileTensor
+    gathered: Mapping[str, Type] = {}  # of a pass: result -> its type over all examples (R22)
 
 
 class TracedOutput(NamedTuple):

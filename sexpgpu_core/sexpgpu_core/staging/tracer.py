@@ -60,6 +60,8 @@ class Tracer:
         self.program = self.stage = ""  # the stage or pass that is traced, and the stage it reads
         self.order = "shuffled"
         self.whole_rows: int | None = None  # rows of a whole batch, where this one is a short one
+        self.examples: int | None = None  # of the pass that is traced
+        self.gathered: dict[str, Node] = {}  # what over-pass gathers, by its input's name
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
         self.weighed: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
         self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)

@@ -41,10 +41,12 @@ def build_step(
     guard: bool = True,
     scaled: bool = False,
     unreached: Unreached | None = None,
+    groups: frozenset[int] | None = None,
 ) -> Graph:
     """The graph of one training step. Microbatches are unrolled: each block is a copy. `scaled`:
-    the loss is scaled for the backward pass, and a step whose gradients overflow is dropped."""
-    due = groups_due(optimization)
+    the loss is scaled for the backward pass, and a step whose gradients overflow is dropped.
+    `groups`: those that are updated, all by default; of others nothing moves but the averages."""
+    due = groups_due(optimization, groups)
     blocks, b = blocks_of(traced, optimization, operations, microbatches)
     losses = losses_of(b, traced, blocks)
     gradients = gradients_of(b, optimization, operations, losses, list(due), scaled)
@@ -152,8 +154,9 @@ def _commit(
         results["norm"] = norm
     if guard and norm is not None:
         results["verdict"] = finite(b, (*losses.values(), norm))
-    for path, new in updated(b, optimization, gradients, norm).items():
-        _update(b, optimization, path, new, results)
+    moved = updated(b, optimization, gradients, norm)
+    for path in groups_due(optimization):
+        _update(b, optimization, path, moved.get(path, {}), results)
     proposals = [
         {n.removeprefix("proposal:"): v for n, v in block.items() if n.startswith("proposal:")}
         for block in blocks
@@ -202,6 +205,9 @@ def _update(
     for name, value in new.items():
         results[f"next:{name}"] = value
     if optimization.ema is not None:
-        decay = scalar(b, optimization.ema)
-        for name, value in average(b, path, decay, new[f"parameter:{path}"]).items():
+        decay, param = scalar(b, optimization.ema), new.get(f"parameter:{path}")
+        if param is None:  # of a group that is not due
+            type = optimization.updates[path].body.results["param"].type
+            param = b.input(path, "parameter", *type)
+        for name, value in average(b, path, decay, param).items():
             results[f"next:{name}"] = value

@@ -151,10 +151,12 @@ def clip_value(b: Builder, gradients: dict[str, Value], limit: Value) -> dict[st
     }
 
 
-def groups_due(optimization: Optimization) -> dict[str, Update]:
-    """Updates of the parameters that are trained, in order of path's first use."""
+def groups_due(optimization: Optimization, due: frozenset[int] | None = None) -> dict[str, Update]:
+    """Updates of the parameters that are trained, in order of path's first use; `due`: of these
+    groups alone."""
+    group_of = optimization.group_of
     return {
         path: update
         for path, update in optimization.updates.items()
-        if not optimization.groups[optimization.group_of[path]].frozen
+        if not optimization.groups[group_of[path]].frozen and (due is None or group_of[path] in due)
     }

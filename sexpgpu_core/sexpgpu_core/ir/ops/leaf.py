@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KINDS = (
     *("parameter", "state", "optimizer", "ema", "rows", "batch", "persistent", "scalar", "residue"),
-    "body",
+    *("body", "over"),
 )
 
 

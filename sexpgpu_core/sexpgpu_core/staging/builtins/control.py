@@ -44,7 +44,7 @@ def _macro_not_yet(name: str, instead: str) -> None:
 
 LATER = "it comes with a later version"
 for _name in (
-    "over-pass", "stage-stat", "token-id", "loader-batch",
+    "token-id", "loader-batch",
 ):  # fmt: skip
     not_yet(_name, LATER)
 _macro_not_yet("with-call", LATER)

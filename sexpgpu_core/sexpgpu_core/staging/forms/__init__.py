@@ -13,6 +13,7 @@ from . import (
     outputs,
     runs,
     states,
+    statistics,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "outputs",
     "runs",
     "states",
+    "statistics",
 ]

@@ -51,8 +51,8 @@ def metric(
             raise problem("E-METRIC", "weights are those of a mean", hint="leave :reduce out")
         weight = node_of("metric", weights, t)
     text = unit.text() if isinstance(unit, String) else None
-    span = machine.current().call_span
-    row = Reported(name.text(), node, kind, weight, text, span, t.part)
+    at = machine.current()
+    row = Reported(name.text(), node, kind, weight, text, at.call_span, t.part, at.call_form)
     if by is not NIL:
         _by_index(row, by, names)
     else:

@@ -259,7 +259,6 @@ def group(
 
     (group :rest (optim:adamw))"""
     from ..arguments import dtype as dtype_of
-    from ..promote import integer
 
     if selector is not REST and not isinstance(selector, Selector):
         raise problem(
@@ -278,11 +277,25 @@ def group(
         optimizer if isinstance(optimizer, Optimizer) else None,
         None if dtype is NIL else dtype_of("group", dtype, "f32"),
         None if loss is NIL else loss.name.lower(),
-        1 if every is NIL else integer("group", "every", every),
-        0 if offset is NIL else integer("group", "offset", offset),
+        *_cadence(every, offset),
         optional is not NIL,
         machine.current().call_span,
     )
+
+
+def _cadence(every: Value, offset: Value) -> tuple[int, int]:
+    """Steps between updates, and the first; E-OPTION-VALUE."""
+    from ..promote import integer
+
+    period = 1 if every is NIL else integer("group", "every", every)
+    first = 0 if offset is NIL else integer("group", "offset", offset)
+    if period < 1 or not 0 <= first < period:
+        raise problem(
+            "E-OPTION-VALUE",
+            f"group :every {period} :offset {first}",
+            hint="steps t with t mod :every = :offset: :every from 1, :offset below it",
+        )
+    return period, first
 
 
 GROUPS_OPTIONS = ("clip-norm", "clip-value", "ema", "ema-state")
