@@ -64,7 +64,7 @@ def differentiate(
     `builder` to several calls: a new one reads the whole graph.
     """
     b = builder or GradientBuilder(operations, graph)
-    b.reached = dependents(graph.nodes, {v.node.id for v in wrt.values()})
+    b.reached = carriers(operations, graph.nodes, {v.node.id for v in wrt.values()})
     b.recompute = Recompute(b)
     start = seed if isinstance(seed, Value) else b.constant(seed, loss.dtype, loss.shape)
     cotangents = {(loss.node.id, loss.result): start}
@@ -72,6 +72,13 @@ def differentiate(
     sweep(b, [n for n in graph.nodes[: loss.node.id + 1] if n.id in b.reached], cotangents)
     b.policy, b.copy = policy, copy
     return {name: cotangents.get((v.node.id, v.result)) for name, v in wrt.items()}
+
+
+WAYS_OUT = {
+    "while": "a scan, whose trips are counted, has a gradient; stop-gradient of what goes in says "
+    "that none is wanted",
+}
+"""What to write instead of an operation without a gradient, where the page of the code is vague."""
 
 
 def dependents(nodes: Iterable[Node], roots: set[int]) -> set[int]:
@@ -83,6 +90,23 @@ def dependents(nodes: Iterable[Node], roots: set[int]) -> set[int]:
                 reached.add(node.id)
                 break
     return reached
+
+
+def carriers(operations: Operations, nodes: Iterable[Node], roots: set[int]) -> set[int]:
+    """Ids of the roots and of the nodes among `nodes` (in order) from which a gradient may come to
+    one: `dependents`, but for what depends only through operations whose gradient is zero."""
+    reached = set(roots)
+    for node in nodes:
+        for v in node.operands:
+            if v.node.id in reached:
+                if _kind(operations[node.operation]) != "zero":
+                    reached.add(node.id)
+                break
+    return reached
+
+
+def _kind(operation: Operation) -> str:
+    return getattr(operation, "differentiable", "yes")
 
 
 def sweep(b: GradientBuilder, nodes: list[Node], cotangents: dict[Key, Value]) -> None:
@@ -121,7 +145,7 @@ def _gradient(
     b: GradientBuilder, node: Node, out: tuple[Value | None, ...]
 ) -> tuple[Value | None, ...]:
     operation = b.operations[node.operation]
-    kind = getattr(operation, "differentiable", "yes")
+    kind = _kind(operation)
     if kind == "expand":
         return _through_expansion(b, operation, node, out)
     if kind == "body":
@@ -142,7 +166,8 @@ def _through_expansion(
         raise _no_gradient(b.graph, node)
     inside = _between(results, {v.node.id for v in node.operands})
     # What depends on reached operands is reached, so nothing needs to be undone afterwards.
-    b.reached |= dependents(inside, {v.node.id for v in node.operands if b.needs(v)})
+    roots = {v.node.id for v in node.operands if b.needs(v)}
+    b.reached |= carriers(b.operations, inside, roots)
     local: dict[Key, Value] = {}
     for v, g in zip(results, out):
         if g is not None:
@@ -179,6 +204,7 @@ def _no_gradient(graph: Graph, node: Node) -> Exception:
     found = problem(
         "E-GRADIENT",
         f"{node.operation} has no gradient and the loss depends on a parameter through it",
+        hint=WAYS_OUT.get(node.operation),
         operation=node.operation,
     )
     origin = graph.origin(node)

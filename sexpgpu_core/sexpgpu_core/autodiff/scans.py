@@ -42,7 +42,7 @@ class _Gradient:
         self.out = {n: g for n, g in zip(results, out) if g is not None}
         self.everything = node.get("save") != "carry"
         asked = {n for n, v in self.operands.items() if b.needs(v)}
-        active = active_inputs(self.body, asked)
+        active = active_inputs(b.operations, self.body, asked)
         self.active = [n for n in self.operands if n in active]
         self.carries = [n for n in self.active if n.startswith("carry:")]
         ys = [n for n in self.out if n.startswith("y:")]

@@ -8,7 +8,7 @@ from ..ir import Graph, Node, Operations, Value
 from ..ir.bodies import Key, copied
 from ..ir.rules import local_rule
 from ..ir.types import FLOATS
-from .reverse import GradientBuilder, dependents, sweep
+from .reverse import GradientBuilder, carriers, dependents, sweep
 
 CHEAP = frozenset(("reshape", "permute", "broadcast-to", "flip", "stop-gradient"))
 """Moves: what they are made of is kept, not they."""
@@ -41,7 +41,8 @@ class Backward:
             name: b.input(f"cotangent:{name}", "body", *body.results[name].type) for name in given
         }
         forward = b.graph.nodes[: self.first]
-        b.reached = dependents(forward, {v.node.id for n, v in self.inputs.items() if n in active})
+        roots = {v.node.id for n, v in self.inputs.items() if n in active}
+        b.reached = carriers(operations, forward, roots)
         self._seed(body, went)
         self._varying = dependents(
             forward, {v.node.id for n, v in self.inputs.items() if not n.startswith("capture:")}
@@ -95,12 +96,13 @@ class Backward:
         return value.node.id >= self.first or value.node.id in self._varying
 
 
-def active_inputs(body: Graph, start: set[str]) -> set[str]:
+def active_inputs(operations: Operations, body: Graph, start: set[str]) -> set[str]:
     """The inputs that a gradient is asked through, carries included that come to depend on one."""
     active = set(start)
     inputs = {n.get("name"): n.id for n in body.inputs()}
     while True:
-        reached = dependents(body.nodes, {i for n, i in inputs.items() if n in active})
+        roots = {i for n, i in inputs.items() if n in active}
+        reached = carriers(operations, body.nodes, roots)
         more = {
             name
             for name, v in body.results.items()

@@ -73,6 +73,16 @@ def test_an_operation_without_gradient_off_the_path_is_no_matter() -> None:
     assert differentiate(b.graph, OPERATIONS, _sum(b, b("multiply", x, g)), {"x": x})["x"] == g
 
 
+@pytest.mark.parametrize("stop", ["stop-gradient", "sign", "floor"])
+def test_an_operation_without_gradient_behind_one_of_zero_gradient_is_no_matter(stop: str) -> None:
+    b = Builder(OPERATIONS)
+    x = b.input("x", "parameter", "f32", (1, 4, 1))
+    held = b(stop, x)
+    at = {"sizes": (2,), "strides": (2,), "padding": ((0, 0),)}
+    g = b("max-pool-gradient", held, b("max-pool", held, **at), **at)
+    assert differentiate(b.graph, OPERATIONS, _sum(b, b("multiply", x, g)), {"x": x})["x"] == g
+
+
 def test_second_order_works_through_composites() -> None:
     b, x = _start((2, 3))
     builder = GradientBuilder(OPERATIONS, b.graph)

@@ -142,6 +142,14 @@ def test_no_gradient_flows_through_a_while_loop() -> None:
     (found,) = faults(body(form))
     assert found.code == "E-GRADIENT"
     assert found.span is not None
+    assert "scan" in (found.hint or "")
+
+
+def test_a_while_loop_of_what_no_gradient_goes_to_is_a_factor() -> None:
+    loop = "(while-loop (lambda (v) (< (sum v) 9)) (lambda (v) (* 2 v)) (stop-gradient x))"
+    form = f"(grad (sum (* x {loop})) x)"
+    (found,) = evaluated(form, np.ones((2, 3), "f4"))
+    np.testing.assert_array_equal(found, np.full((2, 3), 2))
 
 
 def test_a_choice_gives_the_values_of_its_side() -> None:
