@@ -12,6 +12,7 @@ import pytest
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.ir import Builder, Graph, Value
 from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.staging.state_rounding import rounded_by
 from sexpgpu_cpu.device import CpuDevice
 from sexpgpu_cpu.reference import ReferenceDevice
 
@@ -131,3 +132,42 @@ def test_normal_numbers_are_normal_to_the_ends_of_their_words() -> None:
         exact = np.sqrt(-2 * np.log(u)) * side(2 * np.pi * v)
         assert np.abs(found - exact).max() < 2e-6
     assert abs(found.std() - 1) < 5e-3
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_rounding_at_random_has_the_references_bits(shape: tuple[int, ...]) -> None:
+    b = Builder(OPERATIONS)
+    step = b.input("step", "scalar", "i32", ())
+    x = b.input("x", "batch", "f32", shape)
+    drawn = b("random-bits", step, site="w/m/kept", domain="train", seed=1, shape=shape)
+    b.graph.results = {"kept": rounded_by(b, x, drawn)}
+    values = np.random.default_rng(1).normal(size=shape).astype("f4")
+    same_bits(b.graph, {"step": np.int32(3), "x": values})
+
+
+def test_what_is_rounded_at_random_has_the_mean_of_what_it_was() -> None:
+    values = np.array([1.0, 1.001, 1.004, -3.3, 2.0**-130, 0.0, 1e30], "f4")
+    x = np.repeat(values[:, None], 4096, 1)
+    b = Builder(OPERATIONS)
+    drawn = b.input("drawn", "batch", "u32", x.shape)
+    given = b.input("x", "batch", "f32", x.shape)
+    b.graph.results = {"kept": rounded_by(b, given, drawn)}
+    bits = np.random.default_rng(2).integers(0, 1 << 32, x.shape, "u4")
+    kept = launched(ReferenceDevice(), b.graph, {"drawn": bits, "x": x}, "f32", 1)["kept"]
+    mean = kept.astype("f8").mean(1)
+    # half of a bf16's spacing over the root of how many: 2^-8 / 2 / 64, and five of these
+    np.testing.assert_allclose(mean, values, rtol=5 * 2**-15)
+    assert set(kept[0].astype("f4")) == {1.0}
+    assert len(set(kept[1].astype("f4"))) == 2
+
+
+def test_infinities_and_nan_are_kept_as_they_are() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 3.0], "f4")
+    x[2:3].view("u4")[0] = 0x7FFFFFFF
+    b = Builder(OPERATIONS)
+    drawn = b.input("drawn", "batch", "u32", x.shape)
+    b.graph.results = {"kept": rounded_by(b, b.input("x", "batch", "f32", x.shape), drawn)}
+    data = {"drawn": np.full(4, 0xFFFFFFFF, "u4"), "x": x}
+    for device in (ReferenceDevice(), CpuDevice()):
+        kept = launched(device, b.graph, data, "f32", 1)["kept"].astype("f4")
+        np.testing.assert_array_equal(kept, x)

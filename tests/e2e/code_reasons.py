@@ -58,7 +58,7 @@ NAMED: set[str] = set()
 _LATER = {
     "parameters as values of others": "E-INIT-CYCLE",
     "several stages with unlike optimizers": "E-GROUP-STAGE",
-    "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE W-PRECISION-UPDATE",
+    "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
     "lints of passes": "W-EVAL-PARTIAL W-TEST-OFTEN W-SMOOTHED-METRIC",
     "lints of scopes": "W-SCOPE-UNNAMED",
     "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED",

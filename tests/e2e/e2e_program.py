@@ -34,6 +34,7 @@ def network(
     head: str = "",
     loss: str = "(nn:cross-entropy (network inputs) targets)",
     rate: str = "1e-2",
+    optimizer: str = "optim:adamw",
     passes: str = "(defeval val :loader (letters :val) :every 10)",
 ) -> str:
     """A run file of a small network that guesses the next of the letters in letters.txt."""
@@ -64,7 +65,7 @@ def network(
 {passes}
 
 (defun optimizer ()
-  (groups (group :rest (optim:adamw :lr {rate}))))
+  (groups (group :rest ({optimizer} :lr {rate}))))
 
 (defrun {run})
 """

@@ -48,12 +48,40 @@ def test_16_bits_are_rounded_alike_on_both_devices(folder: Folder, precision: st
 
 def test_parameters_and_states_of_a_16_bit_run_are_f32(folder: Folder) -> None:
     trained(folder, "half", ":steps 3 :precision :bf16")
-    files = saved(folder.made("half"))
-    assert len(files) >= 2
-    for data in files.values():
+    assert len(saved(folder.made("half"))) >= 2
+    assert dtypes(folder, "half") == {"F32"}
+
+
+def dtypes(folder: Folder, name: str) -> set[str]:
+    """Of everything that the checkpoints of a run hold."""
+    found = set()
+    for data in saved(folder.made(name)).values():
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        dtypes = {entry["dtype"] for name, entry in header.items() if name != "__metadata__"}
-        assert dtypes <= {"F32"}
+        found |= {entry["dtype"] for key, entry in header.items() if key != "__metadata__"}
+    return found
+
+
+@pytest.mark.parametrize(("optimizer", "rate"), [("adamw", "1e-2"), ("lion", "3e-3")])
+def test_states_kept_in_bf16_train_as_those_in_f32_do(
+    folder: Folder, optimizer: str, rate: str
+) -> None:
+    made = {"optimizer": f"optim:{optimizer}"}
+    whole = trained(folder, "whole", ":steps 120", rate=rate, **made)
+    half = trained(folder, "half", ":steps 120", rate=f"{rate} :state-dtype :bf16", **made)
+    assert half != whole
+    assert half[-1] < 0.6 * half[0]
+    assert half == pytest.approx(whole, abs=0.05 * whole[0])
+    assert dtypes(folder, "half") == {"F32", "BF16"}
+    assert dtypes(folder, "whole") == {"F32"}
+
+
+def test_states_in_bf16_are_the_same_for_any_thread_count(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for threads in ("1", "2"):
+        monkeypatch.setenv("SEXPGPU_THREADS", threads)
+        trained(folder, f"with-{threads}", ":steps 4", rate="1e-2 :state-dtype :bf16")
+    assert saved(folder.made("with-1")) == saved(folder.made("with-2"))
 
 
 def test_the_loss_scale_doubles_after_many_steps(

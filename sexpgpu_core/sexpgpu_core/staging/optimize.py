@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from ..diagnostics import problem
@@ -24,14 +25,20 @@ from .tensor import StepScalar, Tensor, tree_of
 from .traced import Group, Optimization, OptimizerState, Parameter, Update
 from .tracer import Tracer
 
+NARROW = ("bf16", "f16")
+"""A parameter of these is seen and computed with in f32."""
+
 
 class Body:
     """One optimizer-update while it is traced: its states by name."""
 
-    def __init__(self, t: Tracer, path: str, updates_key: str) -> None:
+    def __init__(
+        self, t: Tracer, path: str, updates_key: str, state_dtype: str | None = None
+    ) -> None:
         self.t = t
         self.path = path
         self.updates_key = updates_key
+        self.state_dtype = state_dtype
         self.path_asked = False
         self.states: dict[str, OptimizerState] = {}
         self.values: dict[str, Node] = {}
@@ -40,12 +47,27 @@ class Body:
         self.path_asked = True
         return self.path
 
-    def state(self, name: str, type: Type, init: float) -> str:
-        """A state of the parameter, made when its defstate runs."""
+    @contextmanager
+    def keeping(self, state_dtype: str | None) -> Iterator[None]:
+        """States that are made in it are kept as another optimizer says."""
+        before, self.state_dtype = self.state_dtype, state_dtype
+        try:
+            yield
+        finally:
+            self.state_dtype = before
+
+    def state(self, name: str, type: Type, init: float, said: bool) -> str:
+        """A state of the parameter, made when its defstate runs. `said`: its dtype is its own.
+
+        A bf16 state is read, computed with and set in f32; what is kept is rounded at random."""
         if name in self.states or name in ("param", "grad"):
             raise problem("E-OPTIMIZER-UPDATE", f"two states are called {name}")
+        if not said and self.state_dtype == "bf16" and type.dtype == "f32":
+            type = Type("bf16", type.shape)
         self.states[name] = OptimizerState(name, type, init)
-        self.values[name] = self.t.builder.input(name, "optimizer", type.dtype, type.shape)
+        node = self.t.builder.input(name, "optimizer", type.dtype, type.shape)
+        wide = "f32" if type.dtype == "bf16" else type.dtype
+        self.values[name] = _as(self.t, node, Type(wide, type.shape))
         return name
 
     def read(self, name: str) -> Tensor:
@@ -54,12 +76,30 @@ class Body:
     def write(self, name: str, value: Value) -> None:
         """(setf state value); a later read sees it."""
         type = self.states[name].type
-        node = operands("setf", (value,), dtype=type.dtype)[1][0]
+        wide = Type(self.values[name].dtype, type.shape)
+        node = operands("setf", (value,), dtype=wide.dtype)[1][0]
         if node.shape != type.shape and node.shape == ():
             node = self.t.builder("broadcast-to", node, shape=type.shape)
-        if node.type != type:
-            raise problem("E-STATE-SET", f"the state {name} is {type}, the value {node.type}")
+        if node.type != wide:
+            raise problem("E-STATE-SET", f"the state {name} is {wide}, the value {node.type}")
         self.values[name] = node
+
+    def kept(self) -> dict[str, Node]:
+        """What the states are when the update is done, by name."""
+        types = {name: state.type for name, state in self.states.items()}
+        return {n: self.stored(n, node, types[n].dtype) for n, node in self.values.items()}
+
+    def stored(self, name: str, node: Node, dtype: str) -> Node:
+        """A value as it is kept: at random up or down where it is bf16."""
+        if node.dtype == dtype or dtype != "bf16":
+            return _as(self.t, node, Type(dtype, node.shape))
+        from .state_rounding import rounded_at_random
+
+        return rounded_at_random(self.t, node, f"{self.asked_path()}/{name}/kept")
+
+
+def _as(t: Tracer, node: Node, type: Type) -> Node:
+    return node if node.dtype == type.dtype else t.builder("cast", node, dtype=type.dtype)
 
 
 def trace_groups(
@@ -185,23 +225,45 @@ class _Tracing:
                 found, path_asked = self._traced(optimizer, path, type, key)
                 if not path_asked:
                     shared[type] = found
+                self._lint(self.parameters[path], found, optimizer)
             updates[path] = found
+
+    def _lint(self, parameter: Parameter, update: Update, optimizer: Optimizer) -> None:
+        """W-PRECISION-UPDATE, once a kind of parameter."""
+        hyper = dict(optimizer.hyper)
+        if hyper.get("weight-decay", 0) == 0 and parameter.type.dtype not in NARROW:
+            return
+        from .resolution import warn_of_lost_updates
+
+        warn_of_lost_updates(parameter, update, hyper, self._values)
+
+    def _values(self, value: Any) -> list[float] | None:
+        """A number or step scalar at steps over the whole run."""
+        if is_number(value):
+            return [float(value)]
+        tree = value.tree if value.__class__ is StepScalar else value
+        steps = self.context.values.get("steps")
+        at = sorted({round(i * ((steps or 1) - 1) / 16) for i in range(17)} | {0, 1})
+        found = [_value_at(tree, step, steps) for step in at]
+        return None if None in found else [v for v in found if v is not None]
 
     def _traced(self, optimizer: Optimizer, path: str, type: Type, key: str) -> tuple[Update, bool]:
         t = Tracer(self.operations, self.context, None)
         t.part = "optimizer"
-        body = t.optimizer = Body(t, path, key)
+        body = t.optimizer = Body(t, path, key, optimizer.state_dtype)
         at = host()
         at.tracer = t
         try:
-            param = t.builder.input("param", "parameter", type.dtype, type.shape)
-            grad = t.builder.input("grad", "parameter", type.dtype, type.shape)
+            wide = Type("f32" if type.dtype in NARROW else type.dtype, type.shape)
+            param = _as(t, t.builder.input("param", "parameter", type.dtype, type.shape), wide)
+            grad = t.builder.input("grad", "parameter", wide.dtype, type.shape)
             value = first_value(optimizer.body.call(t.tensor(param), t.tensor(grad)))
-            new = _new_parameter(t, optimizer, value, type)
+            new = body.stored("param", _new_parameter(t, optimizer, value, wide), type.dtype)
+            kept = body.kept()
         finally:
             at.tracer = None
         graph = t.builder.graph
-        graph.results = {"param": new, **body.values}
+        graph.results = {"param": new, **kept}
         self.scalars.update(t.scalars)
         inputs = ("param", "grad", *body.states)
         update = Update(graph, inputs, dict(t.scalars), tuple(body.states.values()))

@@ -29,20 +29,21 @@
   "The parameter after a step of Adam."
   (- param (* (/ lr (corrected beta1)) (adam-step grad beta1 beta2 eps :amsgrad amsgrad))))
 
-(defoptimizer adam (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0) amsgrad)
+(defoptimizer adam (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0) amsgrad
+                    (state-dtype :f32))
   "Kingma, Ba 2014; decay is coupled. amsgrad: the greatest v so far (Reddi et al. 2018)."
   (optimizer-update (param grad)
     (let ((g (decayed param grad weight-decay)))
       (adam-moved param g lr beta1 beta2 eps :amsgrad amsgrad))))
 
-(defoptimizer adamw (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0.01)
-                     amsgrad)
+(defoptimizer adamw (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0.01) amsgrad
+                     (state-dtype :f32))
   "Decay lr wd p, decoupled (Loshchilov, Hutter 2017)."
   (optimizer-update (param grad)
     (adam-moved (shrunk param lr weight-decay) grad lr beta1 beta2 eps :amsgrad amsgrad)))
 
 (defoptimizer nadam (&key (lr 2e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0)
-                     (momentum-decay 0))
+                     (momentum-decay 0) (state-dtype :f32))
   "Adam with Nesterov's look ahead; decay is coupled. momentum-decay d: the t-th momentum is
 beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
   (defstate m :like param)
@@ -68,7 +69,8 @@ beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
       (setf product (* now product))
       (+ (* (/ next (- 1.0 (* next product))) m) (* (/ (- 1 now) (- 1.0 product)) g)))))
 
-(defoptimizer radam (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0))
+(defoptimizer radam (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0)
+                     (state-dtype :f32))
   "Adam with its variance rectified, momentum alone until it can be; decay is coupled (Liu et al.
 2019)."
   (defstate m :like param)
@@ -91,7 +93,8 @@ beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
     (values (> length 5)
             (sqrt (/ (* (- length 4) (- length 2) most) (* (- most 4) (- most 2) length))))))
 
-(defoptimizer adamax (&key (lr 2e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0))
+(defoptimizer adamax (&key (lr 2e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8) (weight-decay 0)
+                      (state-dtype :f32))
   "Adam by the maximum norm; decay is coupled (Kingma, Ba 2014)."
   (defstate m :like param)
   (defstate u :like param)
@@ -101,7 +104,7 @@ beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
       (setf u (max (* beta2 u) (+ (abs g) eps)))
       (- param (* (/ lr (corrected beta1)) (/ m u))))))
 
-(defoptimizer adagrad (&key (lr 1e-2) (eps 1e-10) (initial 0) (weight-decay 0))
+(defoptimizer adagrad (&key (lr 1e-2) (eps 1e-10) (initial 0) (weight-decay 0) (state-dtype :f32))
   "Squares summed from initial on; decay is coupled (Duchi et al. 2011)."
   (defstate v :like param)
   (optimizer-update (param grad)
@@ -109,8 +112,8 @@ beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
       (setf v (+ v (square g)))
       (- param (* lr (/ g (+ (sqrt (if (eql initial 0) v (+ v initial))) eps)))))))
 
-(defoptimizer rmsprop (&key (lr 1e-2) (alpha 0.99) (eps 1e-8) (momentum 0) centered
-                       (weight-decay 0))
+(defoptimizer rmsprop (&key (lr 1e-2) (alpha 0.99) (eps 1e-8) (momentum 0) centered (weight-decay 0)
+                       (state-dtype :f32))
   "g / (sqrt(v) + eps), v less the square of the mean if centered; decay is coupled (Hinton 2012)."
   (defstate v :like param)
   (optimizer-update (param grad)
@@ -128,7 +131,8 @@ beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
   (defstate m :like step)
   (setf m (+ (* momentum m) step)))
 
-(defoptimizer lamb (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-6) (weight-decay 0.01))
+(defoptimizer lamb (&key (lr 1e-3) (beta1 0.9) (beta2 0.999) (eps 1e-6) (weight-decay 0.01)
+                    (state-dtype :f32))
   "Adam's step with decay, as long as lr of the parameter's norm (You et al. 2019)."
   (optimizer-update (param grad)
     (let* ((step (* (/ 1 (corrected beta1)) (adam-step grad beta1 beta2 eps)))
@@ -139,7 +143,7 @@ beta1 (1 - 0.96^(d t) / 2), else beta1 (Dozat 2016)."
       (- param (* lr (* ratio r))))))
 
 (defoptimizer schedule-free-adamw (&key (lr 2.5e-3) (beta1 0.9) (beta2 0.999) (eps 1e-8)
-                                   (weight-decay 0))
+                                   (weight-decay 0) (state-dtype :f32))
   "No schedule but a warm-up: Adam's steps move z, x is the mean of all z by lr^2, the parameter is
 between, beta1 of the way from z to x (Defazio et al. 2024). Passes see the parameter, not x."
   (defstate v :like param)

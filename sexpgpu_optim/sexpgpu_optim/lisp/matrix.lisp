@@ -6,7 +6,7 @@
 (provide adafactor muon shampoo soap)
 
 (defoptimizer adafactor (&key (lr 1e-2) (decay-rate 0.8) (eps 1e-30) (clip 1) (weight-decay 0)
-                         (scale 1e-3))
+                         (scale 1e-3) (state-dtype :f32))
   "Squares kept as a row and a column where the rank is 2 or more, no momentum; the step's root
 mean square is at most clip. lr is relative to that of the parameter, at least scale; scale nil: lr
 is absolute (Shazeer, Stern 2018)."
@@ -37,7 +37,7 @@ is absolute (Shazeer, Stern 2018)."
     (matmul (/ row (mean row :axis -2 :keep t)) column)))
 
 (defoptimizer muon (&key (lr 0.02) (momentum 0.95) (nesterov t) (steps 5) (weight-decay 0)
-                    (rest (adamw)))
+                    (state-dtype :f32) (rest (adamw :state-dtype state-dtype)))
   "The orthogonal factor of a matrix's momentum by Newton-Schulz, longer where it has more columns
 than rows; decay is decoupled. What is no matrix is updated by rest (Jordan et al. 2024)."
   (optimizer-update (param grad)
@@ -65,7 +65,7 @@ than rows; decay is decoupled. What is no matrix is updated by rest (Jordan et a
     (setf right (+ (* beta2 right) (* (- 1 beta2) (matmul g g :transpose-x t))))))
 
 (defoptimizer shampoo (&key (lr 1e-3) (beta1 0.9) (beta2 0.99) (eps 1e-8) (weight-decay 0)
-                       (limit 1024))
+                       (limit 1024) (state-dtype :f32))
   "L^-1/4 m R^-1/4 for a matrix, L and R moving averages of g g' and g' g; L^-1/2 m alone where the
 other side is longer than limit. Decay is decoupled. What is no matrix is updated by Adam (Gupta et
 al. 2018)."
@@ -94,7 +94,7 @@ al. 2018)."
     (matmul (* v (expt (+ (max w 0.0) eps) (- power))) v :transpose-y t)))
 
 (defoptimizer soap (&key (lr 3e-3) (beta1 0.95) (beta2 0.95) (eps 1e-8) (weight-decay 0.01)
-                    (limit 1024))
+                    (limit 1024) (state-dtype :f32))
   "Adam in the bases of Shampoo's eigenvectors, which begin as the axes and follow by one orthogonal
 iteration a step; decay is decoupled. What is no matrix is updated by Adam (Vyas et al. 2024)."
   (defstate m :like param)

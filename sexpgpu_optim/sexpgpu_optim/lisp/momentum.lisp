@@ -10,7 +10,8 @@
   "Decoupled decay: the parameter less lr decay of it."
   (if (eql decay 0) param (* param (- 1 (* lr decay)))))
 
-(defoptimizer sgd (&key (lr 1e-2) (momentum 0) nesterov (weight-decay 0) (dampening 0))
+(defoptimizer sgd (&key (lr 1e-2) (momentum 0) nesterov (weight-decay 0) (dampening 0)
+                   (state-dtype :f32))
   "p - lr m with coupled decay; a state m only if momentum is not 0 (Sutskever et al. 2013)."
   (optimizer-update (param grad)
     (let ((g (decayed param grad weight-decay)))
@@ -30,7 +31,7 @@
     (setf m (+ (* momentum m) (if (eql new 1) g (* new g)))))
   (if nesterov (+ g (* momentum m)) m))
 
-(defoptimizer lion (&key (lr 1e-4) (beta1 0.9) (beta2 0.99) (weight-decay 0))
+(defoptimizer lion (&key (lr 1e-4) (beta1 0.9) (beta2 0.99) (weight-decay 0) (state-dtype :f32))
   "The sign of the interpolated momentum; decay is decoupled (Chen et al. 2023)."
   (defstate m :like param)
   (optimizer-update (param grad)
@@ -38,7 +39,7 @@
       (setf m (+ (* beta2 m) (* (- 1 beta2) grad)))
       (- (shrunk param lr weight-decay) (* lr step)))))
 
-(defoptimizer lars (&key (lr 0.1) (momentum 0.9) (weight-decay 0) (trust 1e-3))
+(defoptimizer lars (&key (lr 0.1) (momentum 0.9) (weight-decay 0) (trust 1e-3) (state-dtype :f32))
   "Momentum whose rate follows the norms of parameter and gradient (You et al. 2017)."
   (defstate m :like param)
   (optimizer-update (param grad)

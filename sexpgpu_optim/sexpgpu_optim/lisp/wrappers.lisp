@@ -2,7 +2,7 @@
 
 (provide lookahead noisy centralize clip-adaptive layer-decay)
 
-(defoptimizer lookahead (inner &key (every 5) (alpha 0.5))
+(defoptimizer lookahead (inner &key (every 5) (alpha 0.5) (state-dtype :f32))
   "Each so many steps of another optimizer go back to slow weights, which follow by alpha (Zhang et
 al. 2019)."
   (defstate slow :like param)

@@ -24,6 +24,7 @@ from ...evaluator.values import (
 )  # fmt: skip
 from ...records import NamedTuple
 from ...spans import Span
+from ..arguments import choice
 from ..exact import is_number
 from ..faults import describe
 from ..host import tracer
@@ -38,12 +39,15 @@ SPECS = ("path", "rank", "dtype", "size", "stage", "where", "and", "or", "not")
 
 
 class Optimizer(NamedTuple):
-    """A value of `defoptimizer`: hyperparameters by name, and the body (param grad) -> param."""
+    """A value of `defoptimizer`: hyperparameters by name, and the body (param grad) -> param.
+
+    state_dtype: what its own :state-dtype says of states that have no :dtype; None: nothing."""
 
     name: str
     hyper: tuple[tuple[str, Any], ...]
     body: Function
     span: Span | None
+    state_dtype: str | None = None
 
 
 class GroupValue(NamedTuple):
@@ -153,7 +157,9 @@ def make_optimizer(name: String, hyper: Value, body: Function) -> Optimizer:
                 hint="a number or a step scalar, such as (optim:warmup-cosine 1e-3 :warmup 100)",
             )
         pairs.append((word, value))
-    return Optimizer(name.text(), tuple(pairs), body, machine.current().call_span)
+    given = dict(zip((key.name for key in items[::2]), items[1::2])).get("STATE-DTYPE", NIL)
+    kept = None if given is NIL else choice(name.text(), "state-dtype", given, ("f32", "bf16"))
+    return Optimizer(name.text(), tuple(pairs), body, machine.current().call_span, kept)
 
 
 @native_macro("defschedule")
@@ -361,7 +367,8 @@ def optimizer_apply(optimizer: Value, param: Value, grad: Value) -> Value:
     """The parameter as another optimizer would update it, whose states join those of the body.
 
     (optimizer-apply inner param grad)"""
-    if tracer("optimizer-apply").optimizer is None:
+    at = tracer("optimizer-apply").optimizer
+    if at is None:
         raise problem("E-STAGE-OUTSIDE", "optimizer-apply stands outside optimizer-update")
     if not isinstance(optimizer, Optimizer):
         raise problem(
@@ -369,7 +376,8 @@ def optimizer_apply(optimizer: Value, param: Value, grad: Value) -> Value:
             f"optimizer-apply: {describe(optimizer)} is no optimizer",
             hint="(optim:adamw :lr 1e-3)",
         )
-    return first_value(optimizer.body.call(param, grad))
+    with at.keeping(optimizer.state_dtype):
+        return first_value(optimizer.body.call(param, grad))
 
 
 @tensor_builtin("param-path", "(param)")

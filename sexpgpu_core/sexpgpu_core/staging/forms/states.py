@@ -69,7 +69,8 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
     kind = dtype_of("defstate", slots["dtype"].value if "dtype" in slots else _nil(), default)
     given = slots.get("init")
     if t.optimizer is not None:
-        return StateReference(t.optimizer.state(name, Type(kind, sizes), _number(given, kind)))
+        made = t.optimizer.state(name, Type(kind, sizes), _number(given, kind), "dtype" in slots)
+        return StateReference(made)
     default_combine = "mean" if kind in FLOATS else "delta"
     combine = slots["combine"].choice(COMBINES) if "combine" in slots else default_combine
     init = (
