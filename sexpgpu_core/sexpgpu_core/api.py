@@ -19,7 +19,7 @@ from .diagnostics.places import ordered
 from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
-from .registered import PluginOperations, SourceKinds, module, probe_rows, source_rows
+from .registered import PluginOperations, SourceKinds, loaders_of, module, probe_rows
 from .registry import BUILTIN, Registry
 from .spans import Source
 
@@ -109,11 +109,7 @@ def load(
     chosen = experiment.run.diagnostics
     chosen = chosen._replace(select=(*chosen.select, *diagnostics))
     experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))
-    loaders = {
-        name: Loader(declared, base, experiment.run.seed, source_rows(rows))
-        for name, declared in experiment.loaders.items()
-    }
-    return Loaded(experiment, evaluator, loaders, rows)
+    return Loaded(experiment, evaluator, loaders_of(experiment, evaluator, base, rows), rows)
 
 
 def sweep(

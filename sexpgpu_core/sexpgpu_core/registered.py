@@ -9,7 +9,12 @@ from .experiment.protocols import Store
 from .registry import BUILTIN, Registry
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .compile.probes import Row
+    from .data.loader import Loader
+    from .evaluator.evaluator import Evaluator
+    from .experiment.declarations import Experiment
 
 
 def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
@@ -27,6 +32,20 @@ def store_of(registry: Registry, url: str) -> Store:
     scheme = url.partition("://")[0] if "://" in url else "file"
     made: Store = registry.load("stores", scheme)(url)
     return made
+
+
+def loaders_of(
+    experiment: Experiment, evaluator: Evaluator, base: Path, registry: Registry
+) -> dict[str, Loader]:
+    """The loaders that a file declares; nothing is read yet."""
+    from .data.loader import Loader
+    from .staging.host_calls import HostCalls
+
+    rows, host = source_rows(registry), HostCalls(evaluator)
+    return {
+        name: Loader(declared, base, experiment.run.seed, rows, host)
+        for name, declared in experiment.loaders.items()
+    }
 
 
 def source_rows(registry: Registry) -> list[Any]:

@@ -82,10 +82,23 @@ def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:
         declared.order or "shuffled",
         declared.batch or of.batch,
         tuple(windows) if windows else None,
-        repr(of.split_by),
+        repr(declared.split_by or of.split_by),
         declared.microbatches,
         declared.precision,
+        *host_code(experiment, loader, stage),
     )
+
+
+def host_code(experiment: Experiment, loader: str, stage: str) -> tuple[Any, ...]:
+    """What functions on the host follow from: `map` calls whatever the file defines, with any knob.
+    So a comment changes the identity of such an experiment; what it cannot do is stay the same
+    where its data changes."""
+    of = experiment.loaders[loader]
+    declared = of.stages[stage]
+    if not (declared.maps or of.maps or (declared.source or of.source).kind == "synthetic"):
+        return ()
+    modules = tuple(module.sha256 for module in experiment.modules)
+    return experiment.sha256, modules, tuple((n, k.text) for n, k in experiment.knobs.items())
 
 
 def experiment_id(

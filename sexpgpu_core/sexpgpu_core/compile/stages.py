@@ -23,6 +23,7 @@ from ..staging.trace import (
 )
 from ..staging.traced import Optimization, Parameter, Traced
 from .averages import averaged_paths, check_averages, check_reads, check_states
+from .identity import host_code
 from .sealing import ROWS, judgement
 
 if TYPE_CHECKING:
@@ -252,7 +253,9 @@ class Tracing:
         declared = of.stages[trace.stage]
         windows = declared.windows or of.windows
         rows = trace.rows if trace.declared.batches is not None else None
-        cut = (declared.split, repr(of.split_by), declared.mask is not None)
+        by = repr(declared.split_by or of.split_by)
+        host = host_code(self.experiment, trace.loader, trace.declared.stage or "")
+        cut = (declared.split, by, declared.mask is not None, *host)
         reading = (*cut, declared.order, tuple(windows) if windows else None, rows)
         return self.loaders[trace.loader].fingerprint(trace.stage), reading
 

@@ -33,7 +33,8 @@ class Loader:
     """One `defloader`: its stages' facts at check, their batches in a run.
 
     `base`: the folder of the run file. `sources`: rows of kinds (data.kinds.SourceKind or a
-    plug-in's SourceEntry); core's by default.
+    plug-in's SourceEntry); core's by default. `host`: calls the functions of `map`
+    (staging.host_calls.HostCalls).
     """
 
     def __init__(
@@ -42,11 +43,12 @@ class Loader:
         base: str | Path,
         seed: int = 0,
         sources: Iterable[Any] = kinds.SOURCES,
+        host: Any = None,
     ) -> None:
         self.declaration = declaration
         self.name = declaration.name
         self.seed = seed
-        self._base = str(base)
+        self._base, self._host = str(base), host
         self._kinds = kinds.by_name(sources)
         self._headers: dict[int, Header] = {}
         self._readers: dict[int, Any] = {}
@@ -219,14 +221,13 @@ class Loader:
         return self._stages[name]
 
     def _new_stage(self, name: str) -> Stage:
-        source = self._source(name)
         return Stage(
             self.declaration,
             self.declaration.stages[name],
-            self._row(source).shape,
             self.header(name),
             self.seed,
             lambda: self.reader(name),
+            self._host,
         )
 
     def _source(self, stage: str | None) -> SourceDeclaration:

@@ -78,3 +78,34 @@ def by_class(labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     within[grouped] = np.arange(len(labels)) - first[kind[grouped]]
     rank = np.lexsort((np.arange(len(labels)), kind, (within + 0.5) / counts[kind]))
     return lambda positions: rank[positions]
+
+
+def by_group(labels: np.ndarray, seed: int = 0) -> Callable[[np.ndarray], np.ndarray]:
+    """Ranks to examples such that a group's are together, groups in the order of a hash."""
+    rank, _ = _grouped(labels, seed)
+    return lambda positions: rank[positions]
+
+
+def group_borders(labels: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Ranks at which groups begin, and last the number of examples."""
+    _, borders = _grouped(labels, seed)
+    return borders
+
+
+def at_borders(parts: Ranges, borders: np.ndarray) -> list[list[int]]:
+    """Ranges moved up to the next border each: parts that shared none share no group."""
+    import numpy as np
+
+    moved = borders[np.searchsorted(borders, np.array(parts, np.int64).reshape(-1, 2))]
+    return [[int(low), int(high)] for low, high in moved if low < high]
+
+
+def _grouped(labels: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    import numpy as np
+
+    _, kind, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    place = np.empty(len(counts), np.int64)
+    place[by_hash(len(counts), seed)(np.arange(len(counts)))] = np.arange(len(counts))
+    rank = np.argsort(place[kind], kind="stable")
+    inside = np.bincount(place[kind], minlength=len(counts))
+    return rank, np.concatenate([[0], np.cumsum(inside)])

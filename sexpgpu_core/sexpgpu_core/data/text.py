@@ -6,6 +6,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from ..caches import remembered
 from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files
+from .rows import FileRows, Joined
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +23,8 @@ _SKIPPED = frozenset(
     ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
 )
 
-_MAPPED = 1 << 26
-"""Bytes above which a file is mapped and not read."""
+_KEPT = 1 << 26
+"""Bytes above which files are read by position and not kept in memory."""
 
 
 def files_header(options: Options) -> Header:
@@ -116,7 +118,7 @@ def _characters(paths: tuple[Path, ...], limit: int | None) -> tuple[int, str]:
     """Number of characters, and the distinct ones in order; remembered by path, size and time."""
 
     def scan() -> tuple[int, str]:
-        text = _decode(_read(paths, limit))
+        text = "".join(_texts(paths, limit))
         return len(text), "".join(sorted(set(text)))
 
     length, characters = remembered("scans", (_stamp(paths), limit), scan)
@@ -126,6 +128,13 @@ def _characters(paths: tuple[Path, ...], limit: int | None) -> tuple[int, str]:
 def _read(paths: tuple[Path, ...], limit: int | None) -> bytes:
     data = b"".join(path.read_bytes() for path in paths)
     return data if limit is None else data[:limit]
+
+
+def _texts(paths: tuple[Path, ...], limit: int | None) -> list[str]:
+    """The characters of each file; with a limit those of all together."""
+    if limit is not None:
+        return [_decode(_read(paths, limit))]
+    return [_decode(path.read_bytes()) for path in paths]
 
 
 def _decode(data: bytes) -> str:
@@ -144,21 +153,29 @@ class FileText:
 
         self.characters: str | None = None
         if not _is_chars(options):
-            large = len(paths) == 1 and limit is None and paths[0].stat().st_size > _MAPPED
-            self._tokens: np.ndarray = (
-                np.memmap(paths[0], np.uint8, "r")
-                if large
+            sizes = [path.stat().st_size for path in paths]
+            self._edges = [0, *accumulate(sizes)]
+            self._tokens: Any = (
+                Joined([FileRows(path, np.uint8, size) for path, size in zip(paths, sizes)])
+                if limit is None and sum(sizes) > _KEPT
                 else np.frombuffer(_read(paths, limit), np.uint8)
             )
             return
         self.characters = _characters(paths, limit)[1]
-        self._tokens = _ranks(_decode(_read(paths, limit)), self.characters)
+        texts = _texts(paths, limit)
+        self._edges = [0, *accumulate(map(len, texts))]
+        self._tokens = _ranks("".join(texts), self.characters)
 
     def __len__(self) -> int:
         return len(self._tokens)
 
-    def tokens(self) -> np.ndarray:
+    def tokens(self) -> Any:
         return self._tokens
+
+    def borders(self) -> list[int]:
+        """Where each file begins, and the length: with `:documents t` a file is a document."""
+        edges = [edge for edge in self._edges if edge < len(self)]
+        return [*edges, len(self)]
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text. Raises E-USAGE-VALUE for a character that the text has not."""

@@ -52,11 +52,3 @@ def _place(counts: list[int], first: list[int], index: np.ndarray, step: int) ->
     inside = index - (ends - np.array(counts))[which]
     offsets: np.ndarray = np.array(first)[which] + inside * step
     return offsets
-
-
-def gather(tokens: np.ndarray, at: np.ndarray, size: int) -> np.ndarray:
-    """Windows (B, size) as i32 from a row of tokens."""
-    import numpy as np
-
-    rows: np.ndarray = tokens[at[:, None] + np.arange(size)].astype(np.int32)
-    return rows

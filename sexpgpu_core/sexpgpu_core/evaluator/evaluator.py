@@ -4,7 +4,7 @@ places.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, problem
@@ -22,7 +22,7 @@ from .requiring import Library
 from .scope import FunctionScope, Scope
 from .standard_variables import start_variables
 from .type_specifiers import EXPANDERS
-from .values import NIL, UNBOUND, Cons, Function, MultipleValues, Symbol, Value
+from .values import NIL, UNBOUND, Cons, Function, MultipleValues, Symbol, Value, first_value
 from .waiting import Waiting
 
 PROGN = core_symbol("PROGN")
@@ -110,6 +110,24 @@ class Evaluator(Machine):
                 raise raising.raised(self, error, NIL) from None
 
         return self._outside(work)
+
+    def each(
+        self, function: Function, rows: Sequence[tuple[Value, ...]], before: Callable[[int], None]
+    ) -> list[Value]:
+        """First values of a function for rows of arguments, each call under full limits.
+        `before`: told the row's number."""
+
+        def one(at: int, row: tuple[Value, ...]) -> Value:
+            if self.depth == 0:
+                self.reset_limits()
+            before(at)
+            try:
+                return first_value(function.call(*row))
+            except Exception as error:
+                raise raising.raised(self, error, NIL) from None
+
+        found: list[Value] = self._outside(lambda: [one(at, row) for at, row in enumerate(rows)])
+        return found
 
     def _outside(self, work: Callable[[], Any]) -> Any:
         """Run on a deep stack; what leaves is a value, a Problem or Problems."""

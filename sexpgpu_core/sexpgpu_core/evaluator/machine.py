@@ -233,6 +233,7 @@ class _Deep(threading.local):
 
 
 _deep = _Deep()
+_alone = threading.Lock()  # loaders call functions from threads of their own
 _current: list[Any] = []
 
 
@@ -263,17 +264,18 @@ def run_deep(machine: Any, work: Callable[[], Result]) -> Result:
             outcome.append((None, error))
 
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000_000))
-    before = threading.stack_size(STACK_BYTES)
-    try:
-        thread = threading.Thread(target=body, name="evaluator", daemon=True)
-        thread.start()
-    finally:
-        threading.stack_size(before)
-    try:
-        thread.join()
-    except BaseException:
-        machine.fuel, machine.fuel_left = 0, 0  # the thread stops at its next step
-        raise
+    with _alone:
+        before = threading.stack_size(STACK_BYTES)
+        try:
+            thread = threading.Thread(target=body, name="evaluator", daemon=True)
+            thread.start()
+        finally:
+            threading.stack_size(before)
+        try:
+            thread.join()
+        except BaseException:
+            machine.fuel, machine.fuel_left = 0, 0  # the thread stops at its next step
+            raise
     value, error = outcome[0]
     if error is not None:
         raise error

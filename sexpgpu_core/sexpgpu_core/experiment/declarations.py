@@ -54,7 +54,8 @@ class SourceDeclaration(NamedTuple):
 
 
 class Windows(NamedTuple):
-    """`(windows n ...)` over a stream."""
+    """`(windows n ...)` over a stream. `documents`: True, a token or the text that ends one.
+    `short`: pad, drop or ("keep-if", tokens)."""
 
     size: int
     stride: int
@@ -78,6 +79,8 @@ class StageDeclaration(NamedTuple):
     microbatches: int | None
     precision: str | None
     mask: tuple[str, Any] | None
+    maps: tuple[tuple[str, Any], ...]  # field, Lisp function; instead of the loader's
+    split_by: Any
     span: Span | None
 
 

@@ -169,7 +169,22 @@ def _attention_axes(
     for k in (1, 2):
         rows += [(0, k, 0, "same"), (1, k, 1, along)]
     rows.append((3, 2, 3, "same"))
+    for k in range(3, len(operands)):
+        rows += _extra_axes(operands, k, along)
     return tuple(rows)
+
+
+def _extra_axes(operands: Types, k: int, along: str) -> list[tuple[int, int, int, str]]:
+    """Of an operand (b h n m) whose leading axes may lack and whose axes may be 1."""
+    q, keys, extra = operands[0], operands[1], operands[k]
+    sizes = (q.shape[0], q.shape[2], q.shape[1], keys.shape[1])
+    places = ((0, 0, "same"), (2, 1, "same"), (1, 2, "same"), (1, 3, along))
+    lead = 4 - extra.rank
+    return [
+        (result, k, a - lead, how)
+        for result, a, how in places
+        if a >= lead and extra.shape[a - lead] == sizes[a]
+    ]
 
 
 def _infer_rope(op: Op, operands: Types, attributes: Attributes) -> Types:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...diagnostics import Change, Edit, Problem, nearest, problem
@@ -111,9 +111,18 @@ class LoaderReader:
         if rest.__class__ is not Cons:
             raise d.refuse("windows has a size", hint="(windows 64)")
         slots = {"size": d.slot(rest, "the size of windows")}
-        options = keyword_pairs(d, rest.cdr, WINDOW_OPTIONS, "windows")
+        options = keyword_pairs(d, self._least(rest.cdr, slots), WINDOW_OPTIONS, "windows")
         slots.update({k: d.slot(t, f":{k} of windows") for k, t in options.items()})
         return slots
+
+    def _least(self, rest: Value, slots: dict[str, Slot]) -> Value:
+        """Take `:short :keep-if FORM`, which has a form more than other options, out of a list."""
+        parts = tails(rest)
+        for at, tail in enumerate(parts[:-2]):
+            if _is_word(tail.car, "short") and _is_word(parts[at + 1].car, "keep-if"):
+                slots["keep-if"] = self.d.slot(parts[at + 2], ":keep-if of windows")
+                return _without(parts, at)
+        return rest
 
     def _whole(self, form: Cons) -> None:
         self.read["whole"] = True
@@ -228,7 +237,7 @@ class LoaderReader:
             _filled(self.read.get("split-by")),
             stages,
             batch.integer(1) if batch is not None else None,
-            tuple((name, slot.function()) for name, slot in self.maps),
+            _made_maps(self.maps),
             {name: slot.function() for name, slot in self.counters.items()},
             self.d.span,
         )
@@ -253,8 +262,24 @@ class LoaderReader:
             number("microbatches"),
             options["precision"].choice(PRECISIONS) if "precision" in options else None,
             (mask[0], mask[1].python()) if mask else None,
+            _made_maps(options.get("map", ())),
+            _filled(options.get("split-by")),
             span,
         )
+
+
+def _is_word(form: Value, name: str) -> bool:
+    return form.__class__ is Symbol and form.keyword and form.name.lower() == name
+
+
+def _without(parts: list[Cons], at: int) -> Value:
+    """A list without the three elements from `at` on; the rest keep their places."""
+    kept: Value = parts[at + 2].cdr
+    for tail in reversed(parts[:at]):
+        copy = Cons(tail.car, kept)
+        copy.span = tail.span
+        kept = copy
+    return kept
 
 
 def _is_pair(form: Cons) -> bool:
@@ -314,15 +339,37 @@ def _made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
     return tuple(found)
 
 
+def _made_maps(maps: Sequence[tuple[str, Slot]]) -> tuple[tuple[str, Any], ...]:
+    return tuple((name, slot.function()) for name, slot in maps)
+
+
 def _made_windows(slots: Mapping[str, Slot]) -> Windows:
     size = slots["size"].integer(1)
     stride = slots["stride"].integer(1) if "stride" in slots else size
     return Windows(
         size,
         stride,
-        slots["documents"].python() if "documents" in slots else None,
+        _made_documents(slots["documents"]) if "documents" in slots else None,
         slots["pack"].flag() if "pack" in slots else False,
-        slots["pad"].integer() if "pad" in slots else 0,
-        slots["short"].python() if "short" in slots else None,
+        slots["pad"].integer(0) if "pad" in slots else 0,
+        _made_short(slots),
         slots["shift"].flag() if "shift" in slots else False,
     )
+
+
+def _made_documents(slot: Slot) -> Any:
+    """t, a token, or the text of one."""
+    found = slot.python()
+    if (found is not None and found.__class__ not in (bool, int, str)) or _is_keyword(found):
+        raise slot.refuse("t, a token or the text that ends a document")
+    return found
+
+
+def _is_keyword(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(":")
+
+
+def _made_short(slots: Mapping[str, Slot]) -> Any:
+    if "keep-if" in slots:
+        return "keep-if", slots["keep-if"].integer(1)
+    return slots["short"].choice(("drop", "pad")) if "short" in slots else None

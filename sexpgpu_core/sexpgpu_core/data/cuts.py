@@ -1,0 +1,309 @@
+"""What a stage cuts its source into: rows of a table, windows of a stream, windows of documents.
+
+A cut knows how many examples there are from headers and remembered scans, and reads them by place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..diagnostics import Problem, problem
+from ..experiment.declarations import LoaderDeclaration, StageDeclaration, Windows
+from ..experiment.protocols import Header
+from ..ir.types import Type
+from . import columns, documents, index, order, rows, split, windows
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Arrays = dict[str, "np.ndarray"]
+
+
+class Source:
+    """What a cut reads: `header`, and `reader`, which is called when the first example is."""
+
+    __slots__ = ("header", "name", "reader")
+
+    def __init__(self, name: str, header: Header, reader: Callable[[], Any]) -> None:
+        self.name, self.header, self.reader = name, header, reader
+
+
+def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration) -> Any:
+    """The cut of a stage. Raises Problem where its clauses do not fit the source."""
+    cut, by = stage.windows or loader.windows, stage.split_by or loader.split_by
+    method, argument = method_of(by)
+    stream = "tokens" in source.header and not loader.whole
+    if stream and cut is None:
+        raise problem(
+            "E-OPTION", f"the stream of {loader.name} needs (windows n)", clause="windows"
+        )
+    if not stream and cut is not None:
+        raise problem("E-OPTION", f"{loader.name} is a table: (windows ...) cuts a stream")
+    if loader.whole or not source.header["fields"]:
+        return Whole(source, loader, stage)
+    if cut is None:
+        return Table(source, loader, stage, method, argument)
+    if stage.mask:
+        raise problem(
+            "E-OPTION", ":mask marks examples of a table; a stream has none", option=":mask"
+        )
+    if not documents.documented(cut):
+        if method != "position":
+            raise problem(
+                "E-OPTION-VALUE",
+                f"(split-by :{method}) cuts a table or documents; a stream is cut by position",
+                hint="(windows ... :documents t) says that it has documents",
+            )
+        return Stream(source, stage, cut)
+    if method not in ("position", "hash"):
+        raise problem("E-OPTION-VALUE", f"documents are split by :position or :hash, not {method}")
+    return Documents(source, stage, cut, argument or 0 if method == "hash" else None)
+
+
+def method_of(written: Any) -> tuple[str, Any]:
+    """`(split-by ...)` to its name and its seed or field."""
+    if not written:
+        return "position", None
+    parts = written if isinstance(written, (tuple, list)) else (written,)
+    head = parts[0]
+    if isinstance(head, (tuple, list)):
+        return method_of(head)
+    rest = [p for p in parts[1:] if str(p).lower() != ":seed"]
+    return str(head).lstrip(":").lower(), (rest[0] if rest else None)
+
+
+class Whole:
+    """All of the arrays as one example, or the fieldless source whose data is drawn."""
+
+    windows: Windows | None = None
+    ranges: split.Ranges = ()
+
+    def __init__(self, source: Source, loader: LoaderDeclaration, stage: StageDeclaration) -> None:
+        if stage.maps or loader.maps:
+            raise problem(
+                "E-OPTION", "(map ...) is of examples: (whole) data has none", clause="map"
+            )
+        self._source, self._mask = source, stage.mask
+        self._columns = columns.Columns(loader.fields, source.header, loader.whole)
+        self.examples: int | None = 1 if loader.whole else source.header.get("count")
+
+    def fields(self) -> dict[str, Type]:
+        found = self._columns.types()
+        return {**found, **mask_type(self._mask, found)}
+
+    def read(self, places: Any, names: Iterable[str] | None) -> Arrays:
+        return _masked(self._mask, self.fields(), names, self._read)
+
+    def _read(self, wanted: list[str]) -> Arrays:
+        return self._columns.read(self._source.reader, None, wanted)
+
+
+class Table:
+    """Rows of a table; `ranges` are positions in the order that `(split-by ...)` gives them."""
+
+    windows: Windows | None = None
+
+    def __init__(
+        self,
+        source: Source,
+        loader: LoaderDeclaration,
+        stage: StageDeclaration,
+        method: str,
+        argument: Any,
+    ) -> None:
+        self._source, self._mask, self._method = source, stage.mask, (method, argument)
+        self._columns = columns.Columns(loader.fields, source.header, False)
+        self._ranked: Callable[[np.ndarray], np.ndarray] | None = None
+        if method in ("stratify", "group"):
+            self._known(f"(split-by (:{method} {argument}))", argument)
+        self.ranges = self._ranges(stage.split)
+        counted = source.header["count"] is not None
+        self.examples: int | None = split.size(self.ranges) if counted else None
+
+    def _known(self, what: str, field: str) -> None:
+        known = self._columns.types()
+        if field not in known or known[field].shape:
+            hint = "It has " + " ".join(known) + "."
+            said = "no such field" if field not in known else "it has axes, and is no class"
+            raise problem("E-FIELD", f"{what}: {said}", hint=hint, field=field)
+
+    def _ranges(self, pairs: split.Pairs) -> split.Ranges:
+        count = self._source.header["count"]
+        if count is None and "arrays" in self._source.header:
+            raise problem(
+                "E-DATA-FORMAT", "the arrays have unlike numbers of examples; such data is (whole)"
+            )
+        found = split.ranges(count or 0, pairs)
+        if self._method[0] != "group" or count is None:
+            return found
+        given = index.source_stamp(self._source.header)
+        said = None if given is None else (given, self._method, found, self._columns.said())
+        kept = index.facts("groups", said, lambda: split.at_borders(found, self._borders()))
+        return tuple((low, high) for low, high in kept)
+
+    def _borders(self) -> np.ndarray:
+        return split.group_borders(self._labels())
+
+    def fields(self) -> dict[str, Type]:
+        found = self._columns.types()
+        return {**found, **mask_type(self._mask, found)}
+
+    def texts(self) -> dict[str, str]:
+        return self._columns.texts()
+
+    def read_texts(self, name: str, places: np.ndarray) -> list[str]:
+        """A field of texts, which only `map` takes."""
+        found: list[str] = self._source.reader().texts(self.texts()[name], places)
+        return found
+
+    def places(self, at: np.ndarray, shift: int) -> np.ndarray:
+        place = split.locate(self.ranges, at)
+        ranked = self._ranks()
+        return place if ranked is None else ranked(place)
+
+    def anywhere(self, keys: tuple[int, ...], positions: np.ndarray) -> np.ndarray:
+        return self.places(order.draw(self.examples or 0, keys, positions), 0)
+
+    def _ranks(self) -> Callable[[np.ndarray], np.ndarray] | None:
+        """How positions of the split map to examples: None by position (R6)."""
+        method, argument = self._method
+        if method == "position":
+            return None
+        if self._ranked is None:
+            if method == "hash":
+                self._ranked = split.by_hash(self._source.header["count"], argument or 0)
+            elif method == "group":
+                self._ranked = split.by_group(self._labels())
+            else:
+                self._ranked = split.by_class(self._labels())
+        return self._ranked
+
+    def _labels(self) -> np.ndarray:
+        field = self._method[1]
+        read = self._columns.read(self._source.reader, slice(None), [field])
+        return read[field]
+
+    def read(self, places: Any, names: Iterable[str] | None) -> Arrays:
+        return _masked(
+            self._mask,
+            self.fields(),
+            names,
+            lambda wanted: self._columns.read(self._source.reader, places, wanted),
+        )
+
+
+class Stream:
+    """Windows of a stream; places are offsets of their first tokens."""
+
+    def __init__(self, source: Source, stage: StageDeclaration, cut: Windows) -> None:
+        self._source, self.windows = source, cut
+        self.ranges = split.ranges(source.header["tokens"], stage.split)
+        self.examples = windows.total(self.ranges, cut)
+        if self.examples == 0:
+            raise _short(stage.name, split.size(self.ranges), cut)
+
+    def fields(self) -> dict[str, Type]:
+        dtype, shape = self._source.header["fields"]["tokens"]
+        return {"tokens": Type(dtype, (self.windows.size, *shape))}
+
+    def texts(self) -> dict[str, str]:
+        return {}
+
+    def places(self, at: np.ndarray, shift: int) -> np.ndarray:
+        return windows.starts(self.ranges, self.windows, at, shift)
+
+    def anywhere(self, keys: tuple[int, ...], positions: np.ndarray) -> np.ndarray:
+        return windows.anywhere(self.ranges, self.windows, keys, positions)
+
+    def read(self, places: np.ndarray, names: Iterable[str] | None) -> Arrays:
+        import numpy as np
+
+        tokens = self._source.reader().tokens()
+        return {"tokens": rows.runs_of(tokens, places, self.windows.size).astype(np.int32)}
+
+
+class Documents:
+    """Windows within documents; places are their numbers. `seed`: of a split by hash."""
+
+    def __init__(
+        self, source: Source, stage: StageDeclaration, cut: Windows, seed: int | None
+    ) -> None:
+        self._source, self.windows, self._seed = source, cut, seed
+        kind = (stage.order or "").lstrip(":")
+        wrong = documents.refuse(cut, kind)
+        if wrong is not None:
+            raise wrong
+        self._streams = kind == "streams"
+        self.ranges = split.ranges(source.header["tokens"], stage.split)
+        self._cut: documents.Cut | None = None
+        given = index.source_stamp(source.header)
+        said = None if given is None else (given, tuple(cut), self.ranges, seed)
+        self.examples: int = index.facts("documents", said, lambda: self._made().count)
+        if self.examples == 0:
+            raise _short(stage.name, split.size(self.ranges), cut)
+
+    def _made(self) -> documents.Cut:
+        if self._cut is None:
+            reader, cut = self._source.reader(), self.windows
+            given = index.source_stamp(self._source.header)
+            said = None if given is None else (given, repr(cut.documents))
+            edges = index.arrays(
+                "borders", said, lambda: {"edges": documents.borders(reader, cut.documents)}
+            )["edges"]
+            starts, lengths = documents.chosen(edges, self.ranges, self._seed)
+            self._cut = documents.Cut(starts, lengths, cut)
+        return self._cut
+
+    def fields(self) -> dict[str, Type]:
+        dtype, _ = self._source.header["fields"]["tokens"]
+        return documents.fields(self.windows, dtype, self._streams)
+
+    def texts(self) -> dict[str, str]:
+        return {}
+
+    def places(self, at: np.ndarray, shift: int) -> np.ndarray:
+        return at
+
+    def read(self, places: np.ndarray, names: Iterable[str] | None) -> Arrays:
+        import numpy as np
+
+        made = self._made().read(self._source.reader(), places, np.int32)
+        return {name: made[name] for name in self.fields() if names is None or name in names}
+
+
+def _short(stage: str, tokens: int, cut: Windows) -> Problem:
+    return problem(
+        "E-DATA-SMALL",
+        f"stage :{stage} has {tokens} tokens, fewer than a window of {cut.size}",
+        tokens=tokens,
+        window=cut.size,
+    )
+
+
+def mask_type(mask: tuple[str, Any] | None, types: dict[str, Type]) -> dict[str, Type]:
+    """`:mask (FIELD VALUE)` brings the f32 field `mask`, 1 where the field has the value."""
+    if mask is None:
+        return {}
+    if mask[0] not in types:
+        known = " ".join(types)
+        raise problem("E-FIELD", f"(:mask ({mask[0]} ...)): no such field", hint=f"has: {known}")
+    return {"mask": Type("f32", types[mask[0]].shape)}
+
+
+def _masked(
+    mask: tuple[str, Any] | None,
+    types: dict[str, Type],
+    names: Iterable[str] | None,
+    read: Callable[[list[str]], Arrays],
+) -> Arrays:
+    """The fields that are asked for, and `mask` made of its field."""
+    import numpy as np
+
+    chosen = None if names is None else set(names)
+    asked = [n for n in types if chosen is None or n in chosen]
+    marked = mask[0] if mask is not None and "mask" in asked else None
+    found = read([n for n in types if n != "mask" and (n in asked or n == marked)])
+    if mask is not None and marked is not None:
+        found["mask"] = (found[marked] == mask[1]).astype(np.float32)
+    return {n: found[n] for n in asked}

@@ -1,0 +1,62 @@
+"""What a scan of a source found, kept in the cache by what it was scanned from (45.15).
+
+`facts` are JSON and are read without NumPy; `arrays` are NumPy's. A cache only saves time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..caches import cache_folder, remembered, write_whole
+from ..experiment.protocols import Header
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def stamp(paths: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
+    """Path, size and time of change of files."""
+    found = [(path, path.stat()) for path in paths]
+    return tuple((str(p.resolve()), s.st_size, s.st_mtime_ns) for p, s in found)
+
+
+def source_stamp(header: Header) -> Any:
+    """What a source's contents follow from; None where that is not known."""
+    if header.get("content") is not None:
+        return header["content"]
+    paths = header.get("paths", ())
+    return stamp(paths) if paths else None
+
+
+def facts(what: str, given: Any, make: Callable[[], Any]) -> Any:
+    """A JSON value made by a scan, once for a stamp; each time where the stamp is None."""
+    return make() if given is None else remembered("scans", (what, given), make)
+
+
+def arrays(
+    what: str, given: Any, make: Callable[[], Mapping[str, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """Arrays made by a scan, once for a stamp."""
+    import hashlib
+    import io
+
+    import numpy as np
+
+    if given is None:
+        return dict(make())
+    key = hashlib.sha256(repr((what, given)).encode()).hexdigest()[:32]
+    path = cache_folder() / "index" / f"{key}.npz"
+    unread = (OSError, ValueError, KeyError, EOFError)
+    with contextlib.suppress(*unread), np.load(path, allow_pickle=False) as found:
+        return {name: found[name] for name in found.files}
+    made = dict(make())
+    packed = io.BytesIO()
+    np.savez(packed, **made)  # type: ignore[arg-type]
+    with contextlib.suppress(OSError):
+        os.makedirs(path.parent, exist_ok=True)
+        write_whole(path, packed.getvalue())
+    return made
