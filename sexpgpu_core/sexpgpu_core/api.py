@@ -19,7 +19,7 @@ from .diagnostics.places import ordered
 from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
-from .registered import PluginOperations, SourceKinds, loaders_of, module, probe_rows
+from .registered import PluginOperations, SourceKinds, loaders_of, module, probe_rows, source_rows
 from .registry import BUILTIN, Registry
 from .spans import Source
 

@@ -42,11 +42,16 @@ class Statistic(NamedTuple):
 
 
 def statistic(
-    base: str | Path, sources: Iterable[Any], declared: LoaderDeclaration, what: tuple[Any, ...]
+    base: str | Path,
+    sources: Iterable[Any],
+    declared: LoaderDeclaration,
+    what: tuple[Any, ...],
+    host: Any = None,
 ) -> Statistic:
-    """What is known of a number before data is read; `what`: as Asked has it. Raises E-FIELD,
+    """What is known of a number before data is read; `what`: as Asked has it. `host`: calls the
+    functions of `map`, whose fields have no number, since no name says what they do. Raises E-FIELD,
     E-LOADER-STAGE, E-OPTION-VALUE and what headers say."""
-    loader, asked = Loader(declared, base, 0, sources), Asked(*what)
+    loader, asked = Loader(declared, base, 0, sources, host), Asked(*what)
     type = _field(loader, asked)
     shape = type.shape if declared.whole else (loader.examples(asked.stage) or 0, *type.shape)
     axes = _axes(asked, len(shape))
@@ -58,7 +63,8 @@ def statistic(
     print_ = loader.fingerprint(asked.stage)
     stage = declared.stages[asked.stage]
     read = (stage.split, stage.windows or declared.windows, stage.mask)
-    said = repr((print_, read, declared.split_by, declared.fields, tuple(asked)))
+    by = stage.split_by or declared.split_by
+    said = repr((print_, read, by, declared.fields, tuple(asked)))
     facts = {
         **loader.identity(),
         "loader": f"{declared.name}:{asked.stage}",
@@ -75,6 +81,9 @@ def _field(loader: Loader, asked: Asked) -> Type:
         near = nearest(asked.field, fields)
         hint = f"did you mean {near}?" if near else "fields: " + " ".join(fields)
         raise problem("E-FIELD", f"stage-stat: no field {asked.field}", hint=hint)
+    declared = loader.declaration
+    if asked.field in dict(declared.stages[asked.stage].maps or declared.maps):
+        raise problem("E-OPTION-VALUE", f"stage-stat: {asked.field} is made by map")
     if loader.examples(asked.stage) is None:
         raise problem("E-OPTION-VALUE", f"stage-stat: {loader.name} has no end")
     return fields[asked.field]

@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sexpgpu_core.data.rows import FileRows, Joined, rows_of, runs_of
@@ -24,6 +24,7 @@ def files(tmp_path_factory):
     return data, Joined(parts)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 95), max_size=20), st.integers(1, 5))
 def test_runs_and_rows_are_those_of_the_array_over_the_ends_of_files(files, first, size):
     data, joined = files

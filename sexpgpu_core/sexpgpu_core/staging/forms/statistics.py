@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, nearest, problem
+from ...evaluator import machine
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import Cons, Value
 from ...reader import element_span
 from ...spans import Span
 from ..arguments import integers
 from ..host import host
+from ..host_calls import HostCalls
 from ..syntax import Declaration, Slot, keyword_pairs, option_name, tails
 from ..tensor import FileTensor
 from .runs import read_stage
@@ -69,7 +71,9 @@ def _made(
     try:
         axes = None if axis is None else integers("stage-stat", "axis", axis.value)
         number = count.integer(1) if count is not None else None
-        found = collector.statistic(declared, (stage, field, kind, number, axes))
+        found = collector.statistic(
+            declared, (stage, field, kind, number, axes), HostCalls(machine.current())
+        )
     except Problem as fault:
         raise fault.locate(d.span) from None
     row = (loader, stage, element_span(written))
