@@ -6,6 +6,7 @@ Law: with `:short :pad` every token of a document is in some window of it and in
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, problem
@@ -68,7 +69,8 @@ def _token(reader: Any, end: Any) -> int:
         return end
     encoded: list[int] = []
     if isinstance(end, str) and hasattr(reader, "encode"):
-        encoded = reader.encode(end)
+        with suppress(Problem):  # the text has no such character
+            encoded = reader.encode(end)
     if len(encoded) != 1:
         raise problem(
             "E-OPTION-VALUE",

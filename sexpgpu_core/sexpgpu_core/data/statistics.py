@@ -49,8 +49,8 @@ def statistic(
     host: Any = None,
 ) -> Statistic:
     """What is known of a number before data is read; `what`: as Asked has it. `host`: calls the
-    functions of `map`, whose fields have no number, since no name says what they do. Raises E-FIELD,
-    E-LOADER-STAGE, E-OPTION-VALUE and what headers say."""
+    functions of `map`, whose fields have no number, since no name says what they do. Raises
+    E-FIELD, E-LOADER-STAGE, E-OPTION-VALUE and what headers say."""
     loader, asked = Loader(declared, base, 0, sources, host), Asked(*what)
     type = _field(loader, asked)
     shape = type.shape if declared.whole else (loader.examples(asked.stage) or 0, *type.shape)
