@@ -1,5 +1,5 @@
 """Data for the benches, the same on every machine: a text of 65 letters, as many as Shakespeare
-has, and pictures for want of the public ones."""
+has, and pictures and a graph for want of the public ones."""
 
 from __future__ import annotations
 
@@ -29,3 +29,23 @@ def pictures(folder: Path, count: int = 4_000) -> Path:
         head = bytes((0, 0, 8, len(sizes))) + struct.pack(f">{len(sizes)}I", *sizes)
         (folder / name).write_bytes(head + numbers)
     return folder
+
+
+def graph(folder: Path, nodes: int = 2_708, words: int = 1_433) -> Path:
+    """Write an .npz of Cora's arrays, made at random, into FOLDER and return its path."""
+    import numpy as np
+
+    made = np.random.default_rng(1)
+    labels = np.arange(nodes) % 7
+    ends = made.integers(0, nodes, (2 * nodes, 2))
+    path = folder / "graph.npz"
+    np.savez(
+        path,
+        features=(made.random((nodes, words)) < 0.012).astype("u1"),
+        edges=np.concatenate((ends, ends[:, ::-1])).astype("i4"),
+        labels=labels.astype("i4"),
+        split=np.select([np.arange(nodes) < at for at in (140, 640, 1640)], [1, 2, 3], 0).astype(
+            "u1"
+        ),
+    )
+    return path

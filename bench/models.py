@@ -16,10 +16,11 @@ DATA = ROOT.parent / "shared" / "data"
 
 class Model(NamedTuple):
     """An example and its twin `bench/twins/NAME.py`. `images`: channels-last is tried too.
-    `sets` makes data where it must, and gives knobs."""
+    `sets` makes data where it must, and gives knobs. `modes`: those of PyTorch that take it."""
 
     sets: Callable[[Path], Mapping[str, str]]
     images: bool = False
+    modes: tuple[str, ...] = ("eager", "compile")
 
 
 def _text(folder: Path) -> Mapping[str, str]:
@@ -31,11 +32,24 @@ def _pictures(folder: Path) -> Mapping[str, str]:
     return {"folder": json.dumps(str(at))}
 
 
+def _graph(folder: Path) -> Mapping[str, str]:
+    at = DATA / "cora.npz"
+    return {"file": json.dumps(str(at if at.exists() else corpus.graph(folder)))}
+
+
 MODELS: Mapping[str, Model] = {
+    "bert-mlm": Model(lambda folder: {**_text(folder), "rate": "0.0"}),
     "chars": Model(_text),
     "digits": Model(lambda folder: {"rate": "0.0"}),
+    "dlrm": Model(lambda folder: {}),
+    "gcn-cora": Model(
+        lambda folder: {**_graph(folder), "rate": "0.0"},
+        modes=("eager",),  # a sparse matrix
+    ),
     "llama-chars": Model(_text),
+    "mamba-chars": Model(_text),
     "mnist": Model(lambda folder: {**_pictures(folder), "rate": "0.0"}, images=True),
+    "moe-chars": Model(_text, modes=("eager",)),  # shapes that tokens choose
     "resnet-mnist": Model(lambda folder: {**_pictures(folder), "lr": "0.003"}, images=True),
     "vae-mnist": Model(_pictures),
     "vit-mnist": Model(_pictures),

@@ -56,10 +56,10 @@ class Side:
 
 
 def started(spec: Spec, against: list[str]) -> list[Side]:
-    """Ours and PyTorch's in each mode, for pictures with channels last too."""
+    """Ours and PyTorch's in each mode that takes the model, for pictures with channels last too."""
     found = [Side("sexpgpu", "sexpgpu", spec)]
     layouts = (False, True) if MODELS[spec.model].images else (False,)
-    for mode in against:
+    for mode in [m for m in against if m in MODELS[spec.model].modes]:
         for last in layouts:
             name = f"{mode}-channels-last" if last else mode
             theirs = spec._replace(mode=mode, channels_last=last)

@@ -29,8 +29,8 @@ class Place(NamedTuple):
     turn: str = ""
 
 
-TURNS = {"linear": (1, 0), "conv": (3, 2, 0, 1)}
-"""(in out) to (out in); (height width in out) to (out in height width)."""
+TURNS = {"linear": (1, 0), "conv": (3, 2, 0, 1), "conv1": (2, 1, 0)}
+"""(in out) to (out in); (height width in out) to (out in height width); (n in out) likewise."""
 
 
 def placed(weight: Any, turn: str) -> Any:

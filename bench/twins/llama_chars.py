@@ -47,6 +47,13 @@ def rotated(x: torch.Tensor, turn: tuple[torch.Tensor, torch.Tensor]) -> torch.T
     return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
 
 
+def turns(context: int, half: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Cosines and sines (context half) of the angles of each place."""
+    rates = 10000.0 ** (-torch.arange(half, dtype=torch.float64) / half)
+    angles = torch.arange(context, dtype=torch.float64)[:, None] * rates
+    return angles.cos().float(), angles.sin().float()
+
+
 class Llama(nn.Module):
     """Tokens (b, n + 1) to the mean cross-entropy of each after the first."""
 
@@ -57,11 +64,9 @@ class Llama(nn.Module):
         self.blocks = nn.ModuleList(Block(**block) for _ in range(depth))
         self.norm = nn.RMSNorm(d, eps=1e-6)
         self.head = nn.Linear(d, vocabulary, bias=False)
-        half = d // block["heads"] // 2
-        rates = 10000.0 ** (-torch.arange(half, dtype=torch.float64) / half)
-        angles = torch.arange(context, dtype=torch.float64)[:, None] * rates
-        self.register_buffer("cos", angles.cos().float(), persistent=False)
-        self.register_buffer("sin", angles.sin().float(), persistent=False)
+        cos, sin = turns(context, d // block["heads"] // 2)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         x = self.embedding(tokens[:, :-1])

@@ -94,6 +94,11 @@ TEMPLATES = (
     ("llama-chars", "A small Llama over characters."),
     ("resnet-mnist", "A narrow ResNet-18 on MNIST or CIFAR-10."),
     ("vae-mnist", "A variational autoencoder on MNIST."),
+    ("bert-mlm", "BERT's masked language model over characters."),
+    ("dlrm", "Clicks by embeddings and their products."),
+    ("gcn-cora", "A graph convolutional network on Cora."),
+    ("mamba-chars", "A small Mamba over characters."),
+    ("moe-chars", "A small mixture of experts over characters."),
 )
 
 

@@ -8,6 +8,7 @@ import struct
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from e2e_program import DATA, EXAMPLES, Folder, series, status
 
@@ -23,6 +24,18 @@ def idx(numbers: bytes, *sizes: int) -> bytes:
     return gzip.compress(head + numbers)
 
 
+def graph() -> dict[str, np.ndarray]:
+    """Cora's arrays, of 24 papers in a ring."""
+    one = np.arange(24, dtype="i4")
+    ring = np.stack((one, (one + 1) % 24), axis=1)
+    return {
+        "features": np.eye(24, 30, dtype="u1") + np.eye(24, 30, k=3, dtype="u1"),
+        "edges": np.concatenate((ring, ring[:, ::-1])),
+        "labels": one % 7,
+        "split": (one % 4).astype("u1"),
+    }
+
+
 @pytest.fixture
 def ready(folder: Folder) -> Folder:
     """A folder with what the examples read, made small."""
@@ -30,6 +43,7 @@ def ready(folder: Folder) -> Folder:
     made = random.Random(1)
     folder.write("data/images-idx3-ubyte.gz", idx(made.randbytes(400 * 784), 400, 28, 28))
     folder.write("data/labels-idx1-ubyte.gz", idx(bytes(i % 10 for i in range(400)), 400))
+    np.savez(folder.path / "data" / "cora.npz", **graph())
     for name in NAMES:
         folder.write(f"{name}.lisp", (EXAMPLES / f"{name}.lisp").read_bytes())
     return folder
@@ -39,7 +53,8 @@ def choice(name: str) -> tuple[str, ...]:
     """Flags that make an example small, and independent of other libraries' data."""
     if name == "digits":
         pytest.importorskip("sklearn")
-    text = ("-s", "text=letters.txt", "-s", "context=16") if name.endswith("chars") else ()
+    text = ("-s", "text=letters.txt", "-s", "context=16")
+    text = text if name.endswith(("chars", "mlm")) else ()
     return ("--variant", "smoke", *text)
 
 

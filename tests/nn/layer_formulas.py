@@ -234,6 +234,33 @@ def mamba(x: Any, p: P) -> Any:
     return ((np.stack(found, 1) + p["skip"] * u) * silu(z)) @ p["out/w"]
 
 
+def rg_lru(x: Any, p: P, h: Any = 0.0) -> Any:
+    r, i = sigmoid(map_of(x, p, "a")), sigmoid(map_of(x, p, "i"))
+    found = []
+    for n in range(x.shape[1]):
+        a = sigmoid(p["lambda"]) ** (8 * r[:, n])
+        h = a * h + np.sqrt(1 - a**2) * i[:, n] * x[:, n]
+        found.append(h)
+    return np.stack(found, 1)
+
+
+def mamba2(x: Any, p: P, s: int = 3) -> Any:
+    """Place after place: 16 inner channels, four heads of four."""
+    z, u, dt = np.split(x @ p["in/w"], [16, 32 + 2 * s], -1)
+    each = np.pad(u, ((0, 0), (3, 0), (0, 0)))
+    u = silu(sum(each[:, j : j + 6] * p["conv/w"][j, 0] for j in range(4)) + p["conv/b"])
+    u, b, c = np.split(u, [16, 16 + s], -1)
+    u = u.reshape(2, 6, 4, 4)
+    dt = np.log1p(np.exp(dt + p["dt-bias"]))[..., None, None]
+    a, h, found = -np.exp(p["a-log"])[:, None, None], 0.0, []
+    for n in range(6):
+        h = np.exp(dt[:, n] * a) * h + dt[:, n] * u[:, n, ..., None] * b[:, n, None, None]
+        found.append((h * c[:, n, None, None]).sum(-1) + p["skip"][:, None] * u[:, n])
+    y = np.stack(found, 1).reshape(2, 6, 16) * silu(z)
+    y = y / np.sqrt((y**2).mean(-1, keepdims=True) + 1e-6) * p["norm/weight"]
+    return y @ p["out/w"]
+
+
 def moe(x: Any, p: P, room: int = 6, top: int = 2) -> Any:
     """Choices one after another: first choices of all tokens, then the second."""
     share = softmax(x @ p["router/w"])

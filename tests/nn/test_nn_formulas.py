@@ -43,6 +43,7 @@ from layer_formulas import (
     linear_attention,
     lstm,
     mamba,
+    mamba2,
     map_of,
     min_gru,
     moe,
@@ -53,6 +54,7 @@ from layer_formulas import (
     relative,
     relu,
     residual,
+    rg_lru,
     rnn,
     rope_attention,
     same_conv,
@@ -157,6 +159,10 @@ LAYERS: dict[str, Rule] = {
     "(nn:stacked #'nn:gru x 3 2)": lambda p: gru(gru(X, at(p, "layer/0")), at(p, "layer/1")),
     "(nn:min-gru x 3)": lambda p: min_gru(X, p),
     "(nn:mamba x :state-size 3)": lambda p: mamba(X, p),
+    "(nn:mamba2 x :state-size 3 :head-size 4 :chunk 4)": lambda p: mamba2(X, p),
+    "(nn:mamba2 x :state-size 3 :head-size 4 :chunk 2)": lambda p: mamba2(X, p),
+    "(nn:mamba2 x :state-size 3 :head-size 4)": lambda p: mamba2(X, p),
+    "(nn:rg-lru x)": lambda p: rg_lru(X, p),
     "(nn:moe x :experts 4 :hidden 5 :capacity nil)": lambda p: moe(X, p),
     "(nn:moe x :experts 4 :hidden 5 :capacity 0.6)": lambda p: moe(X, p, 2),
     "(nn:moe x :experts 4 :hidden 5 :top 1 :capacity 1)": lambda p: moe(X, p, 2, 1),
@@ -213,6 +219,15 @@ def test_a_recurrent_layer_goes_on_from_a_state() -> None:
     form = "(nn:gru (slice x :axis 1 :start 2) 3 :state (slice c :axis 1 :end 3))"
     found, p = evaluated(form, ARRAYS)
     assert found.loss == pytest.approx(weighed(gru(X[:, 2:], at(p, "gru"), h=C)), rel=1e-4)
+
+
+def test_a_real_gated_layer_goes_on_from_a_state() -> None:
+    form = "(nn:rg-lru (slice x :axis 1 :start 2) :state (tref x t 0))"
+    found, p = evaluated(form, ARRAYS)
+    wanted = rg_lru(X[:, 2:], at(p, "rg-lru"), X[:, 0])
+    assert found.loss == pytest.approx(weighed(wanted), rel=1e-4)
+    last, _ = evaluated("(nth-value 1 (nn:rg-lru x))", ARRAYS)
+    assert last.loss == pytest.approx(weighed(rg_lru(X, at(p, "rg-lru"))[:, -1]), rel=1e-4)
 
 
 def test_batch_statistics_move_by_their_momentum() -> None:

@@ -6,23 +6,45 @@
 
 (defmodel moe (x &key (experts 8) (top 2) (hidden (* 4 (dim x -1))) (activation #'silu)
                (capacity 1.25) (out :drop))
-  "Gated feed-forwards, top of them a token, weighed by the router: (values y probabilities).
-capacity: an expert takes so many times its even share of a sequence (b n d), first choices first,
-and drops the rest; nil drops none (Shazeer et al. 2017; Fedus et al. 2021)."
+  "Gated feed-forwards, top of them a token, weighed by the router: (values y probabilities logits),
+both of the router (b n experts), for load-balance and router-z-loss. capacity: an expert takes so
+many times its even share of a sequence (b n d), first choices first, and drops the rest, so that
+what a token gets depends on later ones; nil drops none: every expert computes every token (Shazeer
+et al. 2017; Fedus et al. 2021)."
+  (let* ((logits (linear x experts :bias nil :name "router")) (p (softmax logits)))
+    (multiple-value-bind (weights index) (top-k p top)
+      (let ((weights (/ weights (sum weights :axis -1 :keep t))))
+        (values (if capacity
+                    (sent x weights index experts hidden activation capacity out)
+                    (mixed x weights index experts hidden activation))
+                p
+                logits)))))
+
+(defun mixed (x weights index experts hidden activation)
+  "All experts of all tokens as one feed-forward, its units weighed; 0 where not chosen."
   (bind-shape (b n d) x
-    (let ((p (softmax (linear x experts :bias nil :name "router"))))
-      (multiple-value-bind (weights index) (top-k p top)
-        (let ((weights (/ weights (sum weights :axis -1 :keep t)))
-              (room (if capacity (min n (ceiling (* capacity top n) experts)) n)))
-          (let* ((slots (slots-of index experts room))
-                 (taken (dispatched x slots (* experts room) top out))
-                 (y (expert-layers (reshape taken (list b experts room d)) hidden activation))
-                 (back (gather (reshape y (list b (* experts room) d)) slots
-                               :axis 1
-                               :batch-axes 1
-                               :out out))
-                 (parts (reshape back (list b top n d))))
-            (values (sum (* parts (unsqueeze (transpose weights) -1)) :axis 1) p)))))))
+    (let ((units (* experts hidden))
+          (share (sum (* (unsqueeze weights -1) (one-hot index experts :dtype (dtype x))) :axis 2)))
+      (multiple-value-bind (gate up down) (expert-weights experts d hidden)
+        (flet ((all (w) (matmul x (reshape (permute w '(1 0 2)) (list d units)))))
+          (let* ((h (* (funcall activation (all gate)) (all up)))
+                 (h (* (reshape h (list b n experts hidden)) (unsqueeze share -1))))
+            (matmul (reshape h (list b n units)) (reshape down (list units d)))))))))
+
+(defun sent (x weights index experts hidden activation capacity out)
+  "Each expert's tokens gathered, and given back."
+  (bind-shape (b n d) x
+    (let* ((top (dim index -1))
+           (room (min n (ceiling (* capacity top n) experts)))
+           (slots (slots-of index experts room))
+           (taken (dispatched x slots (* experts room) top out))
+           (y (expert-layers (reshape taken (list b experts room d)) hidden activation))
+           (back (gather (reshape y (list b (* experts room) d)) slots
+                         :axis 1
+                         :batch-axes 1
+                         :out out))
+           (parts (reshape back (list b top n d))))
+      (sum (* parts (unsqueeze (transpose weights) -1)) :axis 1))))
 
 (defun slots-of (index experts room)
   "The slot of each choice (b top n): its expert's first and its number there; past all if full."
@@ -42,10 +64,14 @@ and drops the rest; nil drops none (Shazeer et al. 2017; Fedus et al. 2021)."
 
 (defun expert-layers (x hidden activation)
   "A gated feed-forward an expert: (b experts room d)."
-  (let ((experts (dim x 1)) (d (dim x -1)))
-    (defparam gate (experts d hidden) :init (lecun :batch-axes 1))
-    (defparam up (experts d hidden) :init (lecun :batch-axes 1))
-    (defparam down (experts hidden d) :init (lecun :batch-axes 1))
+  (multiple-value-bind (gate up down) (expert-weights (dim x 1) (dim x -1) hidden)
     (let ((h (* (funcall activation (einsum "becd,edh->bech" x gate))
                 (einsum "becd,edh->bech" x up))))
       (einsum "bech,ehd->becd" h down))))
+
+(defun expert-weights (experts d hidden)
+  "(values gate up down)"
+  (defparam gate (experts d hidden) :init (lecun :batch-axes 1))
+  (defparam up (experts d hidden) :init (lecun :batch-axes 1))
+  (defparam down (experts hidden d) :init (lecun :batch-axes 1))
+  (values gate up down))

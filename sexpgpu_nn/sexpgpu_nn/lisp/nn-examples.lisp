@@ -146,6 +146,8 @@
 (nn:bidirectional #'nn:lstm (reshape x '(-1 8 8)) 16)
 ;;;; stacked
 (nn:stacked #'nn:gru (reshape x '(-1 8 8)) 16 2 :dropout 0.1)
+;;;; rg-lru
+(nn:rg-lru (reshape x '(-1 8 8)))
 ;;;; min-gru
 (nn:min-gru (reshape x '(-1 8 8)) 16)
 
@@ -155,6 +157,8 @@
 
 ;;;; mamba
 (nn:mamba (reshape x '(-1 8 8)) :state-size 4)
+;;;; mamba2
+(nn:mamba2 (reshape x '(-1 8 8)) :state-size 4 :head-size 8 :chunk 4)
 ;;;; moe
 (nn:moe (reshape x '(-1 8 8)) :experts 4 :hidden 16)
 

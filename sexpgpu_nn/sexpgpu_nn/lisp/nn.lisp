@@ -20,9 +20,9 @@
          transformer decoder-block patch-embedding pool attention-pool conv conv-transpose
          depthwise-conv separable-conv residual-block global-pool causal-conv bottleneck-block
          squeeze-excite inverted-residual convnext-block unet-block rnn lstm gru bidirectional
-         stacked min-gru selective-scan mamba moe graph-conv graph-attention dot-interaction
-         factorization-machine vector-quantize cross-entropy binary-cross-entropy mse mae huber
-         kl-divergence gaussian-kl hinge cosine-loss focal gaussian-nll poisson-nll reparameterize
-         triplet info-nce dice dpo load-balance router-z-loss ctc accuracy top-k-accuracy perplexity
-         bits-per-byte precision recall f1 psnr confusion r-squared iou auc average-precision
-         recall-at correlation)
+         stacked min-gru rg-lru selective-scan mamba mamba2 moe graph-conv graph-attention
+         dot-interaction factorization-machine vector-quantize cross-entropy binary-cross-entropy
+         mse mae huber kl-divergence gaussian-kl hinge cosine-loss focal gaussian-nll poisson-nll
+         reparameterize triplet info-nce dice dpo load-balance router-z-loss ctc accuracy
+         top-k-accuracy perplexity bits-per-byte precision recall f1 psnr confusion r-squared iou
+         auc average-precision recall-at correlation)

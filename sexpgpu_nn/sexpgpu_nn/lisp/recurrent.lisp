@@ -2,7 +2,7 @@
 
 (require "sexpgpu/nn/linear" :import (linear))
 
-(provide rnn lstm gru bidirectional stacked min-gru)
+(provide rnn lstm gru bidirectional stacked min-gru rg-lru)
 
 (defun begun (x hidden state)
   "The first state, (b hidden)."
@@ -81,17 +81,30 @@
 
 (defmodel min-gru (x hidden &key state)
   "h' = (1 - z) h + z (linear of x), z of x alone, by an associative scan (Feng et al. 2024)."
-  (let* ((z (sigmoid (linear x hidden :name "z")))
-         (first (begun x hidden state))
-         (new (* z (linear x hidden :name "h")))
-         (kept (- 1 z)))
-    (setq new (concat (unsqueeze first 1) new :axis 1)
-          kept (concat (ones-like (unsqueeze first 1)) kept :axis 1))
-    (let* ((found (associative-scan (lambda (before after)
-                                      (destructuring-bind (a b) before
-                                        (destructuring-bind (c d) after
-                                          (list (* a c) (+ (* c b) d)))))
-                                    (list kept new)
-                                    :axis 1))
-           (y (slice (second found) :axis 1 :start 1)))
-      (values y (tref y t -1)))))
+  (let ((z (sigmoid (linear x hidden :name "z"))))
+    (kept-sums (- 1 z) (* z (linear x hidden :name "h")) (begun x hidden state))))
+
+(defun kept-sums (kept new first)
+  "h' = kept h + new along axis 1, h at the begin being first: (values h last)."
+  (let* ((new (concat (unsqueeze first 1) new :axis 1))
+         (kept (concat (ones-like (unsqueeze first 1)) kept :axis 1))
+         (found (associative-scan (lambda (before after)
+                                    (destructuring-bind (a b) before
+                                      (destructuring-bind (c d) after
+                                        (list (* a c) (+ (* c b) d)))))
+                                  (list kept new)
+                                  :axis 1))
+         (y (slice (second found) :axis 1 :start 1)))
+    (values y (tref y t -1))))
+
+(defmodel rg-lru (x &key (c 8) state)
+  "Real-gated: h' = a h + sqrt(1 - a^2) i x, a = sigmoid(lambda)^(c r), gates r and i of x, by an
+associative scan; lambda begins where a of an open gate is between 0.9 and 0.999 (De et al. 2024)."
+  (let ((d (dim x -1)))
+    (defparam lambda (d)
+      :init (let ((a (expt (random-uniform (list d) :low 0.9 :high 0.999) (/ 1 c))))
+              (- (log a) (log (- 1 a)))))
+    (let* ((r (sigmoid (linear x d :name "a")))
+           (i (sigmoid (linear x d :name "i")))
+           (rate (* (- c) (* r (softplus (- lambda))))))
+      (kept-sums (exp rate) (* (sqrt (- (expm1 (* 2 rate)))) (* i x)) (begun x d state)))))

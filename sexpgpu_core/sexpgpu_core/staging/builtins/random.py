@@ -104,6 +104,8 @@ def batch_axis(t: Tracer, node: Node, name: str) -> int | None:
     from ..dependence import MIXED, NONE, ROW
 
     found = t.region.axes().of(node)
+    if t.rows is None:  # a loader of one example, `(whole)`
+        return None
     if found == MIXED:
         warn("W-RANDOM-BATCH", f"{name}: the batch axis of its operand cannot be followed")
         return 0 if t.rows is not None and node.shape and node.shape[0] == t.rows else None
