@@ -61,6 +61,19 @@ class Pending(Protocol):
     def outcome(self, timeout: float | None = None) -> Outcome: ...
 
 
+class Done:
+    """A launch that has finished before it was handed out."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._outcome = outcome
+
+    def done(self) -> bool:
+        return True
+
+    def outcome(self, timeout: float | None = None) -> Outcome:
+        return self._outcome
+
+
 class Program(Protocol):
     name: str
 

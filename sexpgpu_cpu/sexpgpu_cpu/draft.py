@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sexpgpu_core.plan.lifetimes import ends
 from sexpgpu_core.plan.plan import Buffer, Plan, Region
 
 from .calls.source import MOVES
@@ -25,18 +26,6 @@ def poison_unit() -> CodeUnit:
     return native_unit("poison", MOVES, ("fill",), {"T": "i64", "U": "i64"})
 
 
-def _ends(plan: Plan) -> dict[int, list[Buffer]]:
-    """Transient buffers by the call that touches them last, but for those whose bytes another
-    takes over in that call."""
-    alive = [b for b in plan.buffers if b.region is Region.TRANSIENT]
-    found: dict[int, list[Buffer]] = {}
-    for b in alive:
-        heirs = (c for c in alive if c.first <= b.last < c.last)
-        if not any(c.offset < b.offset + b.bytes and b.offset < c.offset + c.bytes for c in heirs):
-            found.setdefault(b.last, []).append(b)
-    return found
-
-
 class Draft:
     """`works` in the plan's order. `errors`: two words a call, (code, row). `gate`: the work that
     decides whether to commit, where there is something to commit. `checked`: transient buffers are
@@ -46,7 +35,7 @@ class Draft:
         self, plan: Plan, persistent: Memory, transient: Memory, checked: bool = False
     ) -> None:
         self.plan = plan
-        self._ends = _ends(plan) if checked else {}
+        self._ends = ends(plan) if checked else {}
         own = {r: Memory(plan.bytes.get(r, 0)) for r in OWN}
         self.memory: Mapping[Region, Memory] = {
             Region.PERSISTENT: persistent,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sexpgpu_core.device import Outcome
+from sexpgpu_core.device import Done, Outcome
 from sexpgpu_core.ir.types import WIDTH, Type, numpy_dtype
 from sexpgpu_core.plan.plan import Buffer, Region
 
@@ -15,19 +15,6 @@ from .memory import Memory
 from .pool import Pool
 from .table import Table
 from .work import bits
-
-
-class Done:
-    """A launch that has finished before it was handed out."""
-
-    def __init__(self, outcome: Outcome) -> None:
-        self._outcome = outcome
-
-    def done(self) -> bool:
-        return True
-
-    def outcome(self, timeout: float | None = None) -> Outcome:
-        return self._outcome
 
 
 class CpuProgram:

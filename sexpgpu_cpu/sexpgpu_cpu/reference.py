@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sexpgpu_core.device import DeviceFacts, Outcome, Unit, World
+from sexpgpu_core.device import DeviceFacts, Done, Outcome, Unit, World
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir import Builder, Graph, Node, Value
 from sexpgpu_core.ir.operation import Operations
@@ -18,7 +18,6 @@ from sexpgpu_core.passes.rebuild import rebuild
 from sexpgpu_core.plan.plan import Persistent
 
 from . import host
-from .program import Done
 from .session import CpuSnapshot
 
 NEXT = "next:"

@@ -1,5 +1,24 @@
-"""What sexpgpu-cuda adds, as rows: nothing yet, for the devices are not there."""
+"""What sexpgpu-cuda adds, as rows. Nothing here imports what does the work."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from sexpgpu_core import entries as e
+from sexpgpu_core.hookspecs import hookimpl
+
 SEXPGPU_API = 1
+
+DTYPES = ("f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool")
+
+
+@hookimpl
+def sexpgpu_devices() -> Iterator[e.DeviceEntry]:
+    yield e.DeviceEntry(
+        name="cuda-emulated",
+        kind="interpreter",
+        doc="CUDA's programs on the CPU: the same kernels' PTX in NumPy, checked. Slow.",
+        load="sexpgpu_cuda.device:load",
+        probe="sexpgpu_cuda.device:probe",
+        dtypes=DTYPES,
+    )

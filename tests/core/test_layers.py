@@ -14,6 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("records",),
     ("spans", "caches"),
+    ("object_cache",),
     ("diagnostics",),
     ("reader",),
     ("evaluator",),

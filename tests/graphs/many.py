@@ -26,8 +26,15 @@ LEAST_KNOWN = 0.5
 """Share of elements that must be told from noise: else nothing is compared."""
 
 
-def law(count: int, start: int, steps: bool = True, shrink: bool = False) -> Callable[[], None]:
-    """A test over `count` graphs; `start` chooses them, `steps` runs them on both devices.
+def law(
+    count: int,
+    start: int,
+    steps: bool = True,
+    shrink: bool = False,
+    compare: Callable[..., list[str]] = disagreements,
+) -> Callable[[], None]:
+    """A test over `count` graphs; `start` chooses them, `steps` runs them on both devices, which
+    `compare` does.
     `shrink`: minutes are spent to fail with a small graph."""
     share = Share()
 
@@ -42,7 +49,7 @@ def law(count: int, start: int, steps: bool = True, shrink: bool = False) -> Cal
     )
     @given(graphs(), st.sampled_from(POLICIES), st.integers(0, 9))
     def grown_graphs(graph: Graph, policy: str, values: int) -> None:
-        wrong = reading(graph) + (disagreements(graph, policy, values, share) if steps else [])
+        wrong = reading(graph) + (compare(graph, policy, values, share) if steps else [])
         assert not wrong, told(graph, [policy, *wrong])
 
     def checked() -> None:

@@ -93,12 +93,12 @@ def test_a_buffer_read_after_its_life_is_found(monkeypatch: pytest.MonkeyPatch) 
         y = b("matmul", y, y)
     b.graph.results["r"] = b("matmul", y, x)
     assert disagreements(b.graph, "f32", 0, Share()) == []
-    true_ends = draft._ends
+    true_ends = draft.ends
 
     def early(plan: Any) -> Any:
         return {call - 1: buffers for call, buffers in true_ends(plan).items()}
 
-    monkeypatch.setattr(draft, "_ends", early)
+    monkeypatch.setattr(draft, "ends", early)
     assert any("nan" in wrong for wrong in disagreements(b.graph, "f32", 0, Share()))
 
 

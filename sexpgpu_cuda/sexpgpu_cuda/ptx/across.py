@@ -17,8 +17,15 @@ Step = Callable[[Wave], None]
 VOTES = ("all", "any", "uni", "ballot")
 
 
-def _members(w: Wave, mask: Array) -> Array:
-    """Numbers of the active threads. PtxFault (shared) where one that is named is elsewhere."""
+def arrived(ins: Instruction, w: Wave) -> Array:
+    """Those of the active threads all of whose mates, by the mask, are active too."""
+    absent = _named(w, fetch(ins.operands[-1], 32)(w))[2]
+    found: Array = w.who()[absent == 0]
+    return found
+
+
+def _named(w: Wave, mask: Array) -> tuple[Array, Array, Array]:
+    """Of the active threads: lane as a number of bits, mask, and what of it is elsewhere."""
     who, masks = w.who(), w.each(mask).astype(np.uint64)
     lanes = (w.thread[who] % WARP).astype(np.uint64)
     warps = w.block[who] * (-(-w.threads // WARP)) + w.thread[who] // WARP
@@ -29,13 +36,18 @@ def _members(w: Wave, mask: Array) -> Array:
         last = (w.thread[who] // WARP) == w.threads // WARP
         room = np.where(last, np.uint64((1 << partial) - 1), np.uint64(2**32 - 1))
         masks = masks & room
-    absent = masks & ~there[warps]
+    return lanes, masks, masks & ~there[warps]
+
+
+def _members(w: Wave, mask: Array) -> Array:
+    """Numbers of the active threads. PtxFault (shared) where one that is named is elsewhere."""
+    lanes, masks, absent = _named(w, mask)
     if absent.any():
         raise PtxFault("shared", f"a warp's mask {int(masks[absent != 0][0]):#x} names threads "
                        f"that are not there, {int(absent[absent != 0][0]):#x}")  # fmt: skip
     if ((masks >> lanes) & np.uint64(1) == 0).any():
         raise PtxFault("shared", "a thread is not in its own mask")
-    return who
+    return w.who()
 
 
 def shuffle(ins: Instruction) -> Step:

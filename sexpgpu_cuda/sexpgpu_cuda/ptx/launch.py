@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .across import arrived
 from .faults import PtxFault
 from .instructions import step_of
 from .memory import UNSIGNED, Memory
-from .text import Entry, Instruction, Register, Symbol
+from .text import Entry, Instruction, Register, Symbol, meets
 from .values import fetch
 from .wave import Shadows, Wave
 
@@ -99,15 +100,12 @@ def launch(
 
 def _run(code: Code, w: Wave) -> None:
     for _ in range(TURNS):
-        ready = np.where(w.waiting, DONE, w.pc)
-        block = int(ready.min())
+        block = _chosen(code, w)
         if block >= len(code.steps):
             if not w.waiting.any():
                 return
             _release(code, w)
             continue
-        chosen = ready == block
-        w.active = None if chosen.all() else np.flatnonzero(chosen)
         for step, ins in code.steps[block]:
             try:
                 step(w)
@@ -115,6 +113,28 @@ def _run(code: Code, w: Wave) -> None:
                 raise fault.at(code.entry.name, ins.line, ins.source) from None
         _leave(code, w, block)
     raise PtxFault("divergence", f"{code.entry.name} does not end")
+
+
+def _chosen(code: Code, w: Wave) -> int:
+    """The lowest code that some threads can run; they become the active ones. A warp's threads
+    wait for their mates before a shuffle: where nobody else can go on, it is run and says who is
+    missing."""
+    ready = np.where(w.waiting, DONE, w.pc)
+    lowest = block = int(ready.min())
+    while block < len(code.steps):
+        chosen = ready == block
+        w.active = None if chosen.all() else np.flatnonzero(chosen)
+        first = code.steps[block][0][1] if code.steps[block] else None
+        if first is None or not meets(first):
+            return block
+        there = arrived(first, w)
+        if len(there):
+            w.active = None if len(there) == w.size else there
+            return block
+        block = int(np.where(ready > block, ready, DONE).min())
+    if lowest < len(code.steps):
+        w.active = np.flatnonzero(ready == lowest)
+    return lowest
 
 
 def _leave(code: Code, w: Wave, block: int) -> None:

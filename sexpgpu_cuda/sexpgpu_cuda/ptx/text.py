@@ -154,8 +154,11 @@ def _entry(head: re.Match[str], text: str, close: int, shared: list[Shared]) -> 
         elif (made := REGISTERS.match(piece)) is not None:
             registers[made[2]] = WIDTHS[made[1]]
         else:
-            blocks[-1].append(instruction(piece, line, name))
-            if blocks[-1][-1].words[0] in ENDS:
+            found = instruction(piece, line, name)
+            if meets(found) and blocks[-1]:
+                blocks.append([])
+            blocks[-1].append(found)
+            if found.words[0] in ENDS and not meets(found):
                 blocks.append([])
     limit = LIMIT.search(head[3])
     return Entry(
@@ -167,6 +170,11 @@ def _entry(head: re.Match[str], text: str, close: int, shared: list[Shared]) -> 
         labels,
         int(limit[1]) if limit else None,
     )
+
+
+def meets(ins: Instruction) -> bool:
+    """Whether threads of a warp wait for each other here: such an instruction begins a block."""
+    return ins.words[0] in ("shfl", "vote") or ins.words[:2] == ("bar", "warp")
 
 
 def _parameter(text: str) -> Parameter:

@@ -22,6 +22,7 @@ NUMBERS: dict[str, Any] = {
     "f16": np.float16,
     "f32": np.float32,
     "f64": np.float64,
+    "f16x2": np.float16,
     "pred": np.bool_,
 }
 
@@ -30,6 +31,8 @@ def bits_of(kind: str) -> int:
     """Of a PTX type; a predicate has one."""
     if kind == "pred":
         return 1
+    if kind == "f16x2":
+        return 32
     if kind not in NUMBERS and kind != "bf16":
         raise PtxFault("unknown", f"type .{kind}")
     return int(kind.lstrip("busfd"))
@@ -63,6 +66,8 @@ def typed(operand: Operand, kind: str) -> Fetch:
     number = NUMBERS[kind]
     if kind == "pred" or kind[0] in "bu":
         return raw
+    if kind == "f16x2":
+        return lambda w: raw(w).view(number).reshape(-1, 2)
     return lambda w: raw(w).view(number)
 
 
@@ -70,6 +75,8 @@ def packed(values: Array) -> Array:
     """Numbers to bits: what a register holds."""
     if values.dtype == np.bool_:
         return values
+    if values.ndim == 2:  # two halves
+        return np.ascontiguousarray(values).view(np.uint32)[:, 0]
     return values.view(UNSIGNED[8 * values.dtype.itemsize])
 
 

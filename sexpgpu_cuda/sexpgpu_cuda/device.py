@@ -1,0 +1,97 @@
+"""The device `cuda-emulated`: the programs, addresses and PTX of a GPU, executed on the CPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sexpgpu_core.device import DeviceFacts, Unit, World
+from sexpgpu_core.diagnostics import problem
+from sexpgpu_core.plan.plan import Persistent, Region
+
+from .operations import LIBRARY_OPERATIONS
+
+if TYPE_CHECKING:
+    from .session import CudaSession
+
+ALONE = World()
+
+
+class EmulatedDevice:
+    """Kernels by LLVM's NVPTX back end, run by the interpreter; libraries by NumPy."""
+
+    name = "cuda-emulated"
+    level = "kernels"
+
+    def probe(self) -> DeviceFacts:
+        return DeviceFacts(True, None, memory(), 1, (("llvmlite", llvm_version()),))
+
+    def numerics(self) -> dict[str, str]:
+        """All that bits depend on; not cache contents (45.11)."""
+        import numpy as np
+
+        from .emulator import ARCHITECTURE
+        from .kernels import emitter
+
+        return {
+            "device": self.name,
+            "architecture": ARCHITECTURE,
+            "numpy": np.__version__,
+            "llvmlite": llvm_version(),
+            "kernels": emitter(),
+        }
+
+    def library(self, operation: str) -> bool:
+        """Whether a node of that name is a call of its own."""
+        return operation in LIBRARY_OPERATIONS
+
+    def open(
+        self,
+        units: Sequence[Unit],
+        persistent: Persistent,
+        world: World = ALONE,
+        threads: int = 0,
+    ) -> CudaSession:
+        """Raises E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE."""
+        from .session import CudaSession
+
+        _check_memory(units, persistent)
+        return CudaSession(units, persistent)
+
+
+def memory() -> int:
+    """Bytes of this machine, 0 where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def llvm_version() -> str:
+    from importlib.metadata import version
+
+    return version("llvmlite")
+
+
+def _check_memory(units: Sequence[Unit], persistent: Persistent) -> None:
+    plans = [u.plan for u in units if u.plan is not None]
+    transient = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans), default=0)
+    needed, there = persistent.bytes + transient, memory()
+    if there and needed > there:
+        raise problem(
+            "E-DEVICE-MEMORY",
+            f"the run needs {needed / 1e9:.1f} GB, the machine has {there / 1e9:.1f} GB",
+            needed=needed,
+            available=there,
+        )
+
+
+def load(options: Mapping[str, Any] | None = None) -> EmulatedDevice:
+    """The factory that the plug-in's row names."""
+    return EmulatedDevice()
+
+
+def probe() -> dict[str, object]:
+    """What `doctor` and `devices` show."""
+    return {"present": True, "detail": f"PTX in NumPy, llvmlite {llvm_version()}"}

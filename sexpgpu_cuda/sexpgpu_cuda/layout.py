@@ -1,0 +1,104 @@
+"""How a kernel call is laid over threads: 16 bytes at a time where it can be, groups for rows.
+
+The layout depends on the kernel, its places and its sizes alone, so the order of every sum does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from sexpgpu_core.ir.types import WIDTH
+from sexpgpu_core.kernels.kernel import Kernel
+
+from .work import Applied
+
+WARP = 32
+FLAT = 256
+"""Threads of a block where each works alone."""
+LEAST = 128
+"""Threads of a block, at least, where groups work on rows."""
+MOST = 1024
+PIECES = 4
+"""Vectors of a row that a thread has, about, before the group grows."""
+UNROLLED = 8
+"""Vectors of a row that a thread keeps in registers; more are made again in each loop."""
+
+
+class Layout(NamedTuple):
+    """`lanes`: elements of a vector. `group`: threads of a row, 1 where each has a vector of its
+    own. `constant`: for each operand, whether nobody writes it meanwhile. `gated`: a commit."""
+
+    lanes: int
+    group: int
+    constant: tuple[bool, ...]
+    gated: bool
+
+    @property
+    def threads(self) -> int:
+        """Of a block."""
+        if self.group > WARP:
+            return self.group  # alone: groups that meet at a barrier have one number of rows
+        return FLAT if self.group == 1 else LEAST
+
+    @property
+    def rows(self) -> int:
+        """Rows (or cells) that a block has at a time, of groups."""
+        return self.threads // self.group
+
+    def pieces(self, kernel: Kernel) -> int:
+        """Vectors of a row, a thread of the group."""
+        return 1 if self.group == 1 else -(-kernel.inner // (self.lanes * self.group))
+
+    def vectors(self, kernel: Kernel) -> int:
+        """Of a row."""
+        return -(-kernel.inner // self.lanes)
+
+
+def layout_of(applied: Applied, gated: bool) -> Layout:
+    kernel = applied.kernel
+    lanes = 1
+    if kernel.inner > 1:
+        lanes = math.gcd(kernel.inner, *_limits(applied))
+    return Layout(lanes, _group(kernel, lanes), _constant(applied), gated)
+
+
+def _constant(applied: Applied) -> tuple[bool, ...]:
+    """A read operand is constant where its bytes are in no written one's."""
+    written = [s for s in applied.operands if s.written]
+    return tuple(
+        not s.written and not any(s.start < w.stop and w.start < s.stop for w in written)
+        for s in applied.operands
+    )
+
+
+def _limits(applied: Applied) -> list[int]:
+    """For each access, elements of which its rows are whole numbers, up to 16 bytes."""
+    kernel = applied.kernel
+    widths = [WIDTH[kernel.operands[a.operand].dtype] for a in kernel.accesses if a.inner == 1]
+    found = [max(16 // max(widths, default=4), 1)]
+    for access, place in zip(kernel.accesses, applied.places):
+        width = WIDTH[kernel.operands[access.operand].dtype]
+        if access.inner != 1:
+            continue
+        index = () if access.index is None else (place.step,)
+        steps = [s * width for s in (*place.strides, *index)]
+        found.append(max(math.gcd(place.multiple, *steps) // width, 1))
+    return found
+
+
+def _group(kernel: Kernel, lanes: int) -> int:
+    if kernel.inner == 1 or not any(e.op.startswith("reduce-") for e in kernel.expressions):
+        return 1
+    wanted = -(-kernel.inner // (lanes * PIECES))
+    group = WARP
+    while group < min(wanted, MOST):
+        group *= 2
+    return group
+
+
+def blocks(applied: Applied, layout: Layout) -> int:
+    """Blocks of the grid."""
+    if layout.group == 1:
+        return -(-applied.items * layout.vectors(applied.kernel) // layout.threads)
+    return -(-applied.items // layout.rows)

@@ -1,0 +1,16 @@
+"""Names of the operations that the device takes as calls of their own: `check` asks for these, so
+they are known without importing what does them. A test holds the table to `calls.LIBRARY`."""
+
+from __future__ import annotations
+
+LIBRARY_OPERATIONS = frozenset(
+    (
+        *("matmul", "argmax", "argmin"),
+        *("conv", "conv-input-gradient", "conv-weight-gradient"),
+        *("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"),
+        *("gather", "scatter-add", "scatter-set", "scatter-max", "scatter-min"),
+        *("take-along", "put-along", "add-along"),
+        "scan",
+        *("table", "concat", "pad", "slice-set", "flip", "copy"),
+    )
+)

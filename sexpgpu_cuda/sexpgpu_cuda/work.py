@@ -1,0 +1,169 @@
+"""What a call becomes: records of a program's list, over device addresses.
+
+A record's `arguments` and `spans` are numbers, so that a loop's trips differ by additions alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Union
+
+from sexpgpu_core.ir.types import WIDTH
+from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel
+from sexpgpu_core.plan.plan import Plan, Region
+from sexpgpu_core.plan.words import bits
+
+from .memory import Arena, Memory
+
+
+class Span(NamedTuple):
+    """Bytes of device memory that a record touches."""
+
+    start: int
+    stop: int
+    written: bool
+
+    def moved(self, by: int) -> Span:
+        return self._replace(start=self.start + by, stop=self.stop + by)
+
+
+class Unit(NamedTuple):
+    """A kernel's code: `key` says all that `text` (LLVM) depends on."""
+
+    key: str
+    name: str
+    text: Callable[[], str]
+
+
+class Launch(NamedTuple):
+    """A kernel over a grid. `arguments`: raw bits, in the order of its parameters."""
+
+    unit: Unit
+    grid: int
+    threads: int
+    arguments: tuple[int, ...]
+    spans: tuple[Span, ...]
+    call: int = -1
+    commit: bool = False
+
+
+class LibraryCall(NamedTuple):
+    """A vendor library's work. `run(arena, *arguments)` is its stand-in on the CPU."""
+
+    name: str
+    run: Callable[..., None]
+    arguments: tuple[int, ...]
+    spans: tuple[Span, ...]
+    call: int = -1
+    commit: bool = False
+
+
+class Loop(NamedTuple):
+    """Trips of a body. `first` and `second`: its records in these; the others go on as they
+    differ."""
+
+    first: tuple[Record, ...]
+    second: tuple[Record, ...]
+    limit: int
+    call: int = -1
+    commit: bool = False
+
+
+Record = Union[Launch, LibraryCall, Loop]  # noqa: UP007
+
+
+def moved(first: Record, second: Record, trip: int) -> Record:
+    """A record of a loop's body in any trip."""
+    if isinstance(first, Loop):
+        assert isinstance(second, Loop)
+        ahead = tuple(moved(a, b, trip) for a, b in zip(first.first, second.first))
+        behind = tuple(moved(a, b, trip) for a, b in zip(first.second, second.second))
+        return first._replace(first=ahead, second=behind)
+    assert not isinstance(second, Loop)
+    pairs = zip(first.arguments, second.arguments)
+    arguments = tuple(a + (b - a) * trip for a, b in pairs)
+    spans = tuple(a.moved((b.start - a.start) * trip) for a, b in zip(first.spans, second.spans))
+    return first._replace(arguments=arguments, spans=spans)
+
+
+class Place(NamedTuple):
+    """Where an access begins, its strides over the outer axes and of its index, in elements, and
+    of what its address is a multiple, in bytes."""
+
+    address: int
+    strides: tuple[int, int, int]
+    step: int
+    multiple: int
+
+
+class Applied(NamedTuple):
+    """A kernel with everything that a launch needs. `operands`: bytes, by operand."""
+
+    kernel: Kernel
+    outer: tuple[int, int, int]
+    places: tuple[Place, ...]
+    operands: tuple[Span, ...]
+    scalars: tuple[float | int | bool | str, ...] = ()
+
+    @property
+    def items(self) -> int:
+        """Rows, or cells of a fold."""
+        rows = self.outer[1] * self.outer[2]
+        return self.outer[0] * (-(-rows // FOLD_ROWS) if self.kernel.folded else rows)
+
+
+class Places:
+    """Addresses of a program's buffers, and room beside them. `pokes`: (address, step scalar's
+    text, dtype), written before each launch; `gate` and `errors`: addresses of those words."""
+
+    def __init__(
+        self, plan: Plan, regions: dict[Region, int], arena: Arena, gate: int, errors: int
+    ) -> None:
+        self.plan = plan
+        self.regions = regions
+        self.arena = arena
+        self.gate = gate
+        self.errors = errors
+        self.kept: list[Memory] = []
+        self.pokes: list[tuple[int, str, str]] = []
+
+    def address(self, storage: int) -> int:
+        buffer = self.plan.buffers[storage]
+        return self.regions[buffer.region] + buffer.offset
+
+    def multiple(self, storage: int) -> int:
+        """Of how many bytes (16 at most) the address is a multiple, in every trip of a loop."""
+        return math.gcd(16, self.address(storage))
+
+    def span(self, storage: int, written: bool) -> Span:
+        start = self.address(storage)
+        return Span(start, start + max(self.plan.buffers[storage].type.bytes, 1), written)
+
+    def word(self, address: int, written: bool) -> Span:
+        return Span(address, address + 8, written)
+
+    def error(self, call: int) -> int:
+        return self.errors + 8 * max(call, 0)
+
+    def extra(self, size: int) -> int:
+        """Address of room for one call alone."""
+        self.kept.append(self.arena.room(size))
+        return self.kept[-1].address
+
+    def scalars(self, values: Sequence[float | int | bool | str], dtypes: Sequence[str]) -> int:
+        """Address of a block of words; a text is the name of a step scalar."""
+        block = self.extra(8 * len(values))
+        for k, (value, dtype) in enumerate(zip(values, dtypes)):
+            if isinstance(value, str):
+                self.pokes.append((block + 8 * k, value, dtype))
+            else:
+                self.arena.poke(block + 8 * k, bits(value, dtype))
+        return block
+
+    def data(self, values: Sequence[float], dtype: str) -> int:
+        """Address of numbers of a dtype, written now."""
+        address = self.extra(WIDTH[dtype] * len(values))
+        for k, value in enumerate(values):
+            self.arena.poke(address + WIDTH[dtype] * k, bits(value, dtype), WIDTH[dtype])
+        return address

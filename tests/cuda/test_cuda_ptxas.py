@@ -1,0 +1,65 @@
+"""Kernels through NVIDIA's own assembler, where it is installed: no stack, no spill, registers for
+at least half of the threads that a multiprocessor can hold."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cuda_programs import graph_of, integers, launches, normal
+
+from sexpgpu_cuda.compiler import compile_text
+
+
+def ptxas() -> str | None:
+    """Of the PATH, or of the package nvidia-cuda-nvcc."""
+    found = shutil.which("ptxas")
+    spec = find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for path in Path(folder).glob("cu*/bin/ptxas"):
+            found = found or str(path)
+    return found
+
+
+PTXAS = ptxas()
+pytestmark = pytest.mark.skipif(PTXAS is None, reason="ptxas is not here: nvidia-cuda-nvcc has it")
+HALF = 64
+"""Registers of a thread with which 1,024 threads are resident: half of 2,048."""
+
+GRAPHS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "elementwise": (lambda b, x: b("tanh", b("exp", x)), {"x": normal((64, 768), "bf16")}),
+    "softmax": (lambda b, x: b("softmax", x, axis=1), {"x": normal((8, 1024))}),
+    "norm": (lambda b, x: b("layer-norm", x, axes=(1,), eps=1e-5), {"x": normal((8, 768))}),
+    "columns": (lambda b, x: b("reduce-sum", x, axes=(0,), keep=False), {"x": normal((512, 96))}),
+    "loss": (
+        lambda b, x, i: b("cross-entropy", x, i, axis=1),
+        {"x": normal((8, 5003)), "i": integers(5003, (8,))},
+    ),
+    "scatter": (
+        lambda b, x, i, y: b("scatter-add", x, i, y, axis=0),
+        {"x": normal((9, 16)), "i": integers(9, (20,)), "y": normal((20, 16))},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+def test_a_kernel_is_assembled_without_a_stack(
+    name: str, architecture: str, tmp_path: Path
+) -> None:
+    make, inputs = GRAPHS[name]
+    for launch in launches(graph_of(make, **inputs)):
+        text = compile_text(launch.unit.text(), launch.unit.name, architecture)
+        path = tmp_path / "kernel.ptx"
+        path.write_text(text)
+        flags = [f"-arch={architecture}", "-v", "-fmad=false", "-o", str(tmp_path / "cubin")]
+        done = subprocess.run([str(PTXAS), *flags, str(path)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "0 bytes stack frame, 0 bytes spill stores" in done.stderr
+        assert int(re.findall(r"Used (\d+) registers", done.stderr)[0]) <= HALF
