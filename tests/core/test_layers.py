@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("training", "serving"),
     ("generation",),
     ("api",),
-    ("inspection", "trained", "rerun"),
+    ("inspection", "trained", "rerun", "deep"),
     ("warm",),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 CORE, E2E = "tests/core/", "tests/e2e/test_e2e_"
+DEEP = "tests/run_files/test_run_file_deep.py::"
 REGISTRY = CORE + "test_registry.py::"
 SHOWN_BY = {
     "E-READ-ENCODING": E2E + "mistakes.py::test_a_file_that_is_none_is_told",
@@ -48,6 +49,9 @@ SHOWN_BY = {
     "E-PLUGIN-API": REGISTRY + "test_another_api_is_refused",
     "E-PLUGIN-HOOK": REGISTRY + "test_a_misspelt_hook_is_not_silence",
     "E-PLUGIN-FACT": REGISTRY + "test_a_row_of_the_wrong_kind_or_with_more_than_text_is_refused",
+    "W-DEEP-CHANCE": DEEP + "test_a_first_loss_that_no_guess_gives_is_a_warning",
+    "E-DEEP-OVERFIT": DEEP + "test_a_file_that_breaks_a_promise_is_found",
+    "E-DEEP-DIFFERS": DEEP + "test_a_file_that_breaks_a_promise_is_found",
     "E-INTERNAL": CORE + "evaluator/test_language_modules.py"
     "::test_an_exception_of_ours_is_an_internal_error_at_its_place",
 }
@@ -59,11 +63,10 @@ _LATER = {
     "parameters as values of others": "E-INIT-CYCLE",
     "several stages with unlike optimizers": "E-GROUP-STAGE",
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
-    "lints of passes": "W-EVAL-PARTIAL W-TEST-OFTEN W-SMOOTHED-METRIC",
+    "lints of passes": "W-EVAL-PARTIAL W-SMOOTHED-METRIC",
     "lints of scopes": "W-SCOPE-UNNAMED",
     "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED",
-    "check --deep, bundles": "W-NONDETERMINISTIC W-DEEP-CHANCE"
-    " E-DEEP-OVERFIT E-DEEP-DIFFERS E-CLAIM",
+    "bundles, devices that are not deterministic": "W-NONDETERMINISTIC E-CLAIM",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
     "sinks of plug-ins while running": "W-SINK-FAILED",

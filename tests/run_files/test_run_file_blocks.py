@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from run_file import arrays, events, train
+from run_file import HERE, arrays, events, train
+
+from sexpgpu_core import api
 
 
 def trained(tmp_path: Path, blocks: int, **sets: str) -> tuple[dict[str, Any], dict[str, float]]:
@@ -41,3 +43,16 @@ def test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask(
             assert theirs[name] == metrics[name]
         assert theirs["train/loss"] == pytest.approx(metrics["train/loss"], rel=1e-6)
         assert theirs["train/objective"] == pytest.approx(metrics["train/objective"], rel=1e-6)
+
+
+def test_rows_that_are_drawn_without_a_field_are_others_in_each_block(tmp_path: Path) -> None:
+    """Of a loader of no fields too a block draws its own rows, not those of the first."""
+    text = (HERE / "physics.lisp").read_text(encoding="utf-8")
+    found = {}
+    for blocks in (1, 4):
+        path = tmp_path / f"m{blocks}.lisp"
+        said = text.replace(":steps 20", f":steps 2 :microbatches {blocks}")
+        path.write_text(said, encoding="utf-8")
+        found[blocks] = arrays(api.run(path, runs_root=tmp_path).folder)
+    for name, a in found[1].items():
+        assert apart(a, found[4][name]) <= 1e-4, name

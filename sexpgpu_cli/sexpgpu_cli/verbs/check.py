@@ -40,11 +40,13 @@ class How(NamedTuple):
     fix: bool
     unsafe: bool
     diff: bool
+    deep: bool
 
 
 @verb("check", select=True)
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
 @click.option("--every-variant", is_flag=True, help="Check every variant of a file too.")
+@click.option("--deep", is_flag=True, help="Try the file's promises on a small copy, trained.")
 @click.option("--fix", is_flag=True, help="Apply safe edits and write the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix: the other edits too.")
 @click.option("--diff", is_flag=True, help="With --fix: write nothing; show what would change.")
@@ -128,13 +130,13 @@ def _checked(invocation: Invocation, name: str, how: How) -> list[dict[str, Any]
     more: dict[str, Any] = {"difference": "", "text": source.text}
     if how.fix:
         source, more = _fixed(source, how, name != "-")
-    found = [{**_report(invocation, source, name, how.device, how.selection), **more}]
+    found = [{**_report(invocation, source, name, how, how.selection), **more}]
     if how.every_variant:
         from sexpgpu_core.staging.scan import scan
 
         for variant in scan(source).variants:
             chosen = {**how.selection, "variant": variant}
-            report = _report(invocation, source, name, how.device, chosen)
+            report = _report(invocation, source, name, how, chosen)
             found.append({**report, "difference": "", "text": source.text})
     return found
 
@@ -160,16 +162,23 @@ def _report(
     invocation: Invocation,
     source: Source,
     name: str,
-    device: str | None,
+    how: How,
     selection: dict[str, Any],
 ) -> dict[str, Any]:
     """One check with what the document adds to it."""
     from sexpgpu_core import api
 
-    report = api.check(source, device=device, **selection)
+    report = api.check(source, device=how.device, **selection)
     if report.output:
         invocation.say(_head(report.output.rstrip("\n")))
-    listed = invocation.judged(report.diagnostics)
+    deep: dict[str, Any] = {}
+    found = report.diagnostics
+    if how.deep and report.complete and report.summary is not None:
+        from .. import examining
+
+        deep, more = examining.examine(source, how.device, selection)
+        found = [*found, *more]
+    listed = invocation.judged(found)
     failed = invocation.denied(listed) or not report.complete
     return {
         "file": name,
@@ -181,6 +190,7 @@ def _report(
         "summary": report.summary,
         "selection": report.selection,
         "output": report.output[:PRINTED],
+        **deep,
     }
 
 
@@ -229,6 +239,10 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
         parts.append(f"{named}: {said}{edits}{stopped}")
         if found["summary"] is not None:
             parts.append("\n".join(f"  {k:<11} {v}" for k, v in summary_lines(found["summary"])))
+        if "deep" in found:
+            from .. import examining
+
+            parts.append(examining.lines(found["deep"]))
     return "\n\n".join(parts)
 
 

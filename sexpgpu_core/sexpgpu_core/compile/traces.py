@@ -12,7 +12,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Graph, Operations
 from ..records import NamedTuple
-from ..staging.cadence import never_run
+from ..staging.cadence import never_run, tested_often
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
 from ..staging.forms.statistics import leaking
@@ -132,6 +132,8 @@ def _check_passes(
     for name, t in [*traced, *every]:
         reported.setdefault(name, []).extend(m.name for m in t.metrics)
     check_series(experiment, reported)
+    for found in tested_often(experiment):
+        evaluator.warn(found)
     if not experiment.selection.get("steps"):
         for found in never_run(experiment, steps):
             evaluator.warn(found)

@@ -1,9 +1,13 @@
-"""W-EVAL-NEVER: passes whose :every and :at name no step of the run."""
+"""W-EVAL-NEVER: passes whose :every and :at name no step of the run. W-TEST-OFTEN: passes over what
+is held out that are run again and again."""
 
 from __future__ import annotations
 
-from ..diagnostics import Diagnostic, diagnostic
+import re
+
+from ..diagnostics import Change, Diagnostic, Edit, diagnostic
 from ..experiment.declarations import Experiment, PassDeclaration
+from ..spans import Span
 
 
 def never_run(experiment: Experiment, steps: int) -> list[Diagnostic]:
@@ -20,6 +24,32 @@ def never_run(experiment: Experiment, steps: int) -> list[Diagnostic]:
         for p in experiment.passes.values()
         if _never(p, steps)
     ]
+
+
+def tested_often(experiment: Experiment) -> list[Diagnostic]:
+    """A warning for each pass over a stage :test that runs more than once (R16)."""
+    return [
+        diagnostic(
+            "W-TEST-OFTEN",
+            f"pass {p.name} looks at :test again and again: {_cadence(p)}",
+            span=p.span,
+            hint="choose by a stage of its own, :val, and look at :test once: :at (:end)",
+            edit=_at_the_end(p),
+            name=p.name,
+        )
+        for p in experiment.passes.values()
+        if p.stage == "test" and (p.every is not None or len(p.at) > 1)
+    ]
+
+
+def _at_the_end(p: PassDeclaration) -> Edit | None:
+    """`:at (:end)` in place of `:every n`, where nothing else says when."""
+    found = None if p.span is None or p.at else re.search(r":every\s+[^\s()]+", p.span.text)
+    if p.span is None or found is None:
+        return None
+    start = p.span.start + found.start()
+    span = Span(p.span.source, start, start + len(found[0]))
+    return Edit("run it at the end", (Change(span, ":at (:end)"),))
 
 
 def _never(p: PassDeclaration, steps: int) -> bool:

@@ -71,7 +71,8 @@ def blocks_of(
     b = GradientBuilder(operations, Graph())
     if microbatches > 1:
         ratios = ratios_of(traced.graph)
-        return list(unroll(traced.graph, b, microbatches, ratios, unaveraged(optimization, b))), b
+        rows, others = traced.rows, unaveraged(optimization, b)
+        return list(unroll(traced.graph, b, microbatches, rows, ratios, others)), b
     went = inline(traced.graph, b, unaveraged(optimization, b))
     b.policy, b.copy = "", 0
     return [{name: went[v.node.id, v.result] for name, v in traced.graph.results.items()}], b

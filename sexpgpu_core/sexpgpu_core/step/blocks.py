@@ -103,25 +103,26 @@ def unroll(
     graph: Graph,
     b: Builder,
     blocks: int,
+    rows: int,
     ratios: Sequence[Ratio] = (),
     replace: Replace = lambda node: None,
 ) -> list[dict[str, Value]]:
-    """The results of each block, in order. Batch inputs of `b`'s graph have all rows.
+    """The results of each block of `rows`, in order. Batch inputs of `b`'s graph have all rows.
 
     `ratios`: weighted means whose weights are summed over all blocks first."""
-    shares = _shares(graph, b, blocks, ratios, replace)
+    shares = _shares(graph, b, blocks, rows, ratios, replace)
     others = {r.node.node.id: _ratio(b, r, w) for r, w in zip(ratios, shares)}
     results = []
     for k in range(blocks):
         inputs = _block_input(b, k, blocks, replace)
-        went = inline(graph, b, inputs, _rows(graph) * k, k, others)
+        went = inline(graph, b, inputs, rows * k, k, others)
         results.append({n: went[v.node.id, v.result] for n, v in graph.results.items()})
     b.policy, b.copy = "", 0
     return results
 
 
 def _shares(
-    graph: Graph, b: Builder, blocks: int, ratios: Sequence[Ratio], replace: Replace
+    graph: Graph, b: Builder, blocks: int, rows: int, ratios: Sequence[Ratio], replace: Replace
 ) -> list[Value]:
     """Of each ratio the mean weight of a block; what it is computed from is copied for each block,
     and met again when the block is."""
@@ -130,7 +131,7 @@ def _shares(
     part = Graph()
     part.nodes, part.origins, part.bodies = graph.nodes, graph.origins, graph.bodies
     part.results = {str(i): ratio.weight for i, ratio in enumerate(ratios)}
-    each = unroll(part, b, blocks, (), replace)
+    each = unroll(part, b, blocks, rows, (), replace)
     totals = []
     for name in part.results:
         total = each[0][name]
@@ -154,13 +155,6 @@ def _ratio(b: Builder, ratio: Ratio, weight: Value) -> Callable[[Went], Value]:
         return b("where", empty, b.like(0.0, total), b("divide", total, safe))
 
     return make
-
-
-def _rows(graph: Graph) -> int:
-    for node in graph.inputs():
-        if node.get("kind") == "batch" and node.types[0].shape:
-            return node.types[0].shape[0]
-    return 0
 
 
 def _block_input(b: Builder, k: int, blocks: int, others: Replace) -> Replace:

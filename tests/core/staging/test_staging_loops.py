@@ -187,7 +187,7 @@ def drawn(microbatches: int) -> np.ndarray:
     from sexpgpu_core.ir import Builder, Graph
 
     b = Builder(OPERATIONS, Graph())
-    results = unroll(graph, b, microbatches)
+    results = unroll(graph, b, microbatches, rows)
     b.graph.results = {f"{n}/{k}": v for k, r in enumerate(results) for n, v in r.items()}
     verify(b.graph, OPERATIONS)
     image = np.eye(8, 64, dtype="f4") + 1
