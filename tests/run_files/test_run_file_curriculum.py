@@ -77,6 +77,9 @@ def test_a_curriculum_that_reads_a_metric_ends_the_run_by_it(tmp_path: Path) -> 
         (":shrot", "E-CURRICULUM"),
         (":val", "E-CURRICULUM"),
         ("(progn (incf *n*) :short)", "E-CURRICULUM-STATE"),
+        ("(progn (push 1 (cdr *kept*)) :short)", "E-CURRICULUM-STATE"),
+        ("(progn (incf (aref *row* 1)) :short)", "E-CURRICULUM-STATE"),
+        ("(progn (setf (gethash 1 *table*) 2) :short)", "E-CURRICULUM-STATE"),
         ('(if (ctx :metric "val/los") :short :long)', "E-SERIES"),
         ("(if (ctx :batch) :short :long)", "E-CTX-KEY"),
     ],
@@ -85,7 +88,8 @@ def test_what_a_curriculum_may_not_do_is_told_by_check(body: str, code: str) -> 
     text = (HERE / "curriculum.lisp").read_text(encoding="utf-8")
     begin = text.index("(defun curriculum")
     end = text.index("(defrun")
-    wrong = f"(defvar *n* 0)\n(defun curriculum () {body})\n"
+    kept = "(defvar *kept* (list 0))(defvar *row* (vector 1 2))(defvar *table* (make-hash-table))"
+    wrong = f"(defvar *n* 0)\n{kept}\n(defun curriculum () {body})\n"
     report = api.check(Source((HERE / "x.lisp").as_posix(), text[:begin] + wrong + text[end:]))
     assert code in [d.code for d in report.diagnostics if d.is_error]
     assert all(d.span is not None for d in report.diagnostics)

@@ -77,7 +77,9 @@ class Loop:
         counters = {name: 0 for stage in job.stages.values() for name in stage.counters}
         # of steps whose outcome is known, and of steps launched
         groups = {name: 0 for stage in job.stages.values() for name in stage.cadences}
-        self.progress = Progress(job.steps, scale=scale, counters=counters, groups=groups)
+        self.progress = Progress(
+            job.steps, scale=scale, counters=counters, groups=groups, until=self.run.until
+        )
         self.ahead = self.progress.copy()
         self.saver = saving.Saver(job, session, folder)
         self.sampling = Sampling(job, session, folder, plan)

@@ -20,11 +20,12 @@ STEADY = 2000
 class Progress(Record):
     """`step`: steps done, skipped ones too. `batches`: drawn from each LOADER:STAGE so far.
     `scale`: the loss scale; `steady`: steps committed since it changed. `groups`: committed updates
-    of the groups of each cadence; `moved`: cadences that the last step was due in."""
+    of the groups of each cadence; `moved`: cadences that the last step was due in; `until`: the
+    counter and its goal that end the run."""
 
     __slots__ = (
         *("batches", "counters", "examples", "groups", "moved", "scale", "skipped", "steady"),
-        *("step", "steps", "updates"),
+        *("step", "steps", "until", "updates"),
     )
 
     def __init__(
@@ -40,6 +41,7 @@ class Progress(Record):
         steady: int = 0,
         groups: dict[str, int] | None = None,
         moved: tuple[str, ...] = (),
+        until: tuple[str, int] | None = None,
     ) -> None:
         self.steps = steps
         self.step = step
@@ -52,6 +54,7 @@ class Progress(Record):
         self.steady = steady
         self.groups = {} if groups is None else groups
         self.moved = moved
+        self.until = until
 
     def advance(self, key: str, stage: StageFacts) -> None:
         """One more step of a stage, committed."""
@@ -105,7 +108,16 @@ class Progress(Record):
             self.steady,
             dict(self.groups),
             self.moved,
+            self.until,
         )
+
+    @property
+    def share(self) -> float:
+        """How much of the run is done: of its steps, or of the counter of `:until`."""
+        if self.until is not None:
+            name, goal = self.until
+            return min(1.0, self.counters.get(name, 0) / goal)
+        return self.step / self.steps if self.steps else 0.0
 
     def context(self, key: str, stage: StageFacts, loader: Loader) -> dict[str, float]:
         """What `(ctx ...)` says before the next step (contracts/ctx.md)."""
@@ -115,7 +127,7 @@ class Progress(Record):
         return {
             "step": self.step,
             "updates": self.updates,
-            "progress": self.step / self.steps if self.steps else 0.0,
+            "progress": self.share,
             "stage-step": number,
             "stage-progress": number / declared if declared else 0.0,
             "epoch": epoch,

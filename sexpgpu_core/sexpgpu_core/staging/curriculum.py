@@ -8,7 +8,9 @@ from typing import Any
 from ..diagnostics import nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import NIL, Cons, Function, String, Symbol, Value, first_value
+from ..evaluator.hash_tables import HashTable
+from ..evaluator.structures import Structure
+from ..evaluator.values import NIL, Array, Cons, Function, String, Symbol, Value, first_value
 from ..experiment.declarations import Experiment
 from .context import Context
 from .faults import describe
@@ -47,13 +49,16 @@ class Curriculum:
 
     def __call__(self, values: Mapping[str, Any], metrics: Callable[[str, str], Any]) -> str | None:
         before = [s.value for s in self._globals]
+        inside = [contents(value) for value in before]
         context = Context("C", self._known(values), self.counters, metrics)
         found = ask(self.experiment, self.evaluator, context)
-        for symbol, value in zip(self._globals, before):
-            if symbol.value is not value:
+        for symbol, value, parts in zip(self._globals, before, inside):
+            assigned = symbol.value is not value
+            if assigned or (parts and contents(value) != parts):
+                does = "assigns" if assigned else "changes what is in"
                 raise problem(
                     "E-CURRICULUM-STATE",
-                    f"curriculum assigns {symbol.name.lower()}, which outlives the call",
+                    f"curriculum {does} {symbol.name.lower()}, which outlives the call",
                     hint="a resumed run would not know it: ask (ctx :step), (ctx :metric m :best), "
                     ":since-best or :count",
                     name=symbol.name.lower(),
@@ -75,6 +80,32 @@ class Curriculum:
         assert run.until is not None
         name, goal = run.until
         return {**known, "progress": min(1.0, values.get(name, 0) / goal)}
+
+
+def contents(value: Value) -> list[Any]:
+    """What a list, array, table or structure holds, at any depth; nothing of another value. Two of
+    one value are equal where nothing inside was changed between them."""
+    found: list[Any] = []
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        inner = _inner(part)
+        found.append(part)
+        if inner is not None and id(part) not in seen:
+            seen.add(id(part))
+            stack += inner
+    return found if seen else []
+
+
+def _inner(value: Value) -> list[Value] | None:
+    if value.__class__ is Cons:
+        return [value.car, value.cdr]
+    if isinstance(value, Array):
+        return [value.fill, *value.data]
+    if isinstance(value, HashTable):
+        return [part for pair in value.entries.values() for part in pair]
+    return list(value.values) if isinstance(value, Structure) else None
 
 
 def source_text(experiment: Experiment) -> str:

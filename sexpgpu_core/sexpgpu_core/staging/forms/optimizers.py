@@ -264,8 +264,6 @@ def group(
     """Who updates what a selector picks: an optimizer value, or :frozen.
 
     (group :rest (optim:adamw))"""
-    from ..arguments import dtype as dtype_of
-
     if selector is not REST and not isinstance(selector, Selector):
         raise problem(
             "E-CONTRACT",
@@ -278,10 +276,13 @@ def group(
             f"group: {describe(optimizer)} is no optimizer",
             hint="(optim:adamw :lr 1e-3), or :frozen",
         )
+    if dtype is not NIL:
+        hint = "leave it out, or cast where they are used: (cast w :bf16)"
+        raise problem("E-UNSUPPORTED", "group :dtype: frozen parameters keep their own", hint=hint)
     return GroupValue(
         selector if isinstance(selector, Selector) else None,
         optimizer if isinstance(optimizer, Optimizer) else None,
-        None if dtype is NIL else dtype_of("group", dtype, "f32"),
+        None,
         None if loss is NIL else loss.name.lower(),
         *_cadence(every, offset),
         optional is not NIL,
