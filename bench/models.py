@@ -51,6 +51,7 @@ MODELS: Mapping[str, Model] = {
     "mnist": Model(lambda folder: {**_pictures(folder), "rate": "0.0"}, images=True),
     "moe-chars": Model(_text, modes=("eager",)),  # shapes that tokens choose
     "resnet-mnist": Model(lambda folder: {**_pictures(folder), "lr": "0.003"}, images=True),
+    "unet-diffusion-mnist": Model(_pictures, images=True),
     "vae-mnist": Model(_pictures),
     "vit-mnist": Model(_pictures),
 }

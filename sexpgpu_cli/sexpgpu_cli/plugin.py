@@ -93,6 +93,7 @@ TEMPLATES = (
     ("vit-mnist", "A vision transformer on MNIST."),
     ("llama-chars", "A small Llama over characters."),
     ("resnet-mnist", "A narrow ResNet-18 on MNIST or CIFAR-10."),
+    ("unet-diffusion-mnist", "A denoising diffusion model on MNIST."),
     ("vae-mnist", "A variational autoencoder on MNIST."),
     ("bert-mlm", "BERT's masked language model over characters."),
     ("dlrm", "Clicks by embeddings and their products."),

@@ -1,4 +1,5 @@
-"""conv and its gradients: tiles of rows gathered into a matrix, multiplied by the emitted kernel.
+"""conv and its gradients: pictures as they lie (see narrow.py), or tiles of rows gathered into a
+matrix, multiplied by the emitted kernel.
 
 Tiles and parts are fixed by shapes, so bits do not depend on threads (45.11).
 """
@@ -10,6 +11,8 @@ from collections.abc import Callable
 
 from sexpgpu_core.ir.types import WIDTH, Type
 
+from ..host import host
+from ..narrow import Narrow, narrow_unit, takes
 from ..products import RATE, unit
 from .frame import WIDE, Frame, row_major
 from .geometry import Geometry, backward, forward
@@ -101,6 +104,10 @@ def _rows(
     """result rows = gathered rows times weights. `group`, `row`: elements of the weights from one
     group, from one row to the next."""
     groups = frame.attribute("groups")
+    made = _made(geometry, dtype, channels, shape[-1])
+    if takes(made, shape[0], groups):
+        _narrow(frame, made, weights, shape)
+        return
     depth = geometry.places * channels // groups
     total = math.prod(shape[:-1])
     height = _height(depth, total)
@@ -109,6 +116,49 @@ def _rows(
     scratch = HEAD + height * depth * WIDTH[dtype]
     flops = min(height, total) * depth * shape[-1] / groups
     _add(frame, "rows", dtype, words, -(-total // height) * groups, flops, scratch)
+
+
+def _narrow(frame: Frame, made: Narrow, weights: int, shape: tuple[int, ...]) -> None:
+    """The same from padded pictures, without a matrix: a cell is a picture."""
+    words = [frame.input(0, made.dtype), weights, frame.output(0, made.dtype), 0]
+    seconds = math.prod(shape[1:]) * made.depth / RATE[made.dtype] + 1e-6
+    scratch = {"scratch": made.scratch, "scratch_word": 3}
+    frame.add(narrow_unit(made), "narrow", words, shape[0], seconds, **scratch)
+
+
+def _made(geometry: Geometry, dtype: str, channels: int, given: int) -> Narrow:
+    width = host().width if dtype == "f32" else max(2, host().width // 2)
+    return Narrow(dtype, width, geometry, channels, given)
+
+
+def _narrow_weights(frame: Frame, made: Narrow) -> None:
+    """Parts of the pictures, then their sum in order."""
+    dtype = made.dtype
+    (pictures, *_), shape = (v.shape for v in frame.call.inputs)
+    per = -(-pictures // PARTS)
+    parts = -(-pictures // per)
+    room, fold = _parts(frame, dtype, parts)
+    words = [frame.input(0, dtype), frame.input(1, dtype), room, 0, pictures, per]
+    seconds = per * math.prod(shape[1:]) * made.depth / RATE[dtype] + 1e-6
+    scratch = {"scratch": made.scratch, "scratch_word": 3}
+    frame.add(narrow_unit(made), "narrow_weights", words, parts, seconds, **scratch)
+    fold()
+
+
+def _parts(frame: Frame, dtype: str, parts: int) -> tuple[int, Callable[[], None]]:
+    """Room for parts of the result, and what adds the work of their sum."""
+    size = math.prod(frame.call.outputs[0].shape)
+    result = frame.output(0, dtype)
+    if parts == 1:
+        return result, lambda: None
+    room = frame.room(parts * size * WIDTH[dtype])
+    words = [room, result, size, parts]
+
+    def fold() -> None:
+        code = frame.unit("CONVOLUTION", EXPORTED, T=dtype)
+        frame.add(code, "fold", words, -(-size // 1024), parts * 4e-7)
+
+    return room, fold
 
 
 def _height(depth: int, total: int) -> int:
@@ -123,6 +173,10 @@ def conv_weight_gradient(frame: Frame) -> None:
     geometry = forward(x.shape[1:-1], g.shape[1:-1], shape[:-2], frame.node)
     dtype = _dtype(frame)
     groups = frame.attribute("groups")
+    made = _made(geometry, dtype, x.shape[-1], g.shape[-1])
+    if takes(made, x.shape[0], groups):
+        _narrow_weights(frame, made)
+        return
     lines = geometry.window[0] * geometry.window[1]
     width = geometry.window[2] * shape[-2]
     run = min(lines, -(-DEPTH // width))
@@ -133,19 +187,14 @@ def conv_weight_gradient(frame: Frame) -> None:
     parts = max(1, min(-(-PARTS // (runs * groups)), tiles))
     per = -(-tiles // parts)
     parts = -(-tiles // per)
-    size = math.prod(shape)
-    result = frame.output(0, dtype)
-    room = result if parts == 1 else frame.room(parts * size * WIDTH[dtype])
+    room, fold = _parts(frame, dtype, parts)
     words = [*geometry.words(), frame.input(0, dtype), frame.input(1, dtype), room, total]
     words += [height, groups, x.shape[-1], g.shape[-1], 0, 0, parts, per, run, runs]
     words.append(height * run * width)
     scratch = HEAD + (height + g.shape[-1] // groups) * run * width * WIDTH[dtype]
     flops = per * height * run * width * g.shape[-1] / groups
     _add(frame, "weights", dtype, words, parts * runs * groups, flops, scratch)
-    if parts > 1:
-        code = frame.unit("CONVOLUTION", EXPORTED, T=dtype)
-        cells = -(-size // 1024)
-        frame.add(code, "fold", [room, result, size, parts], cells, parts * 4e-7)
+    fold()
 
 
 def _add(
