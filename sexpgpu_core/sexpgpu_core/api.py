@@ -19,7 +19,14 @@ from .diagnostics.places import ordered
 from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
-from .registered import PluginOperations, SourceKinds, loaders_of, module, probe_rows, source_rows
+from .registered import (
+    PluginOperations,
+    SourceKinds,
+    loaders_of,
+    module,
+    probe_rows,
+    statistics,
+)
 from .registry import BUILTIN, Registry
 from .spans import Source
 
@@ -77,7 +84,6 @@ def load(
     numbers that are sampled beside those that the file selects.
     """
     from .data.files import fingerprint
-    from .data.statistics import statistic
     from .evaluator.machine import Limits
     from .staging.declare import declare
 
@@ -104,7 +110,7 @@ def load(
         base=str(base),
         limits=Limits(**(settings().limits if limits is None else limits)),
         hash_files=fingerprint,
-        statistic=partial(statistic, base, source_rows(rows)),
+        statistic=statistics(rows, base),
     )
     chosen = experiment.run.diagnostics
     chosen = chosen._replace(select=(*chosen.select, *diagnostics))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .experiment.protocols import Store
@@ -51,6 +52,17 @@ def loaders_of(
 def source_rows(registry: Registry) -> list[Any]:
     """Rows of every source kind."""
     return [registry.get("sources", name) for name in registry.names("sources")]
+
+
+def statistics(registry: Registry, base: str | Path) -> Callable[..., Any]:
+    """What `stage-stat` is made of (data.statistics), imported when a file has one."""
+
+    def made(*asked: Any) -> Any:
+        from .data.statistics import statistic
+
+        return statistic(base, source_rows(registry), *asked)
+
+    return made
 
 
 def probe_rows(registry: Registry) -> list[Row]:

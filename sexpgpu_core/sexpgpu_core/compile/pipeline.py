@@ -21,7 +21,7 @@ from ..plan.plan import Persistent
 from ..records import NamedTuple
 from ..runtime.job import Job, MetricSpec, Observed, PassFacts, ProgramFacts, StageFacts
 from ..runtime.sampling import Resampled
-from ..staging.cycles import cadences, cycle
+from ..staging.optimize import cadences, cycle
 from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced
 from ..step import build_step

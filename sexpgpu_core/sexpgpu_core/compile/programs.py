@@ -14,7 +14,7 @@ from ..passes.patterns import Finding, find_patterns
 from ..plan.make import make_plan
 from ..plan.plan import Persistent
 from ..records import NamedTuple
-from ..staging.cycles import cycle
+from ..staging.optimize import cycle
 from .phases import Phases
 from .stages import StageTrace
 

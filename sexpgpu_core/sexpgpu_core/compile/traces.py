@@ -15,7 +15,7 @@ from ..records import NamedTuple
 from ..staging.cadence import never_run, tested_often
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
-from ..staging.forms.statistics import leaking
+from ..staging.forms.file_tensors import leaking
 from .identity import evaluation_id, experiment_id, ir_hash
 from .phases import Phases
 from .stages import PassTrace, StageTrace, Tracing

@@ -13,7 +13,6 @@ from . import (
     outputs,
     runs,
     states,
-    statistics,
 )
 
 __all__ = [
@@ -29,5 +28,4 @@ __all__ = [
     "outputs",
     "runs",
     "states",
-    "statistics",
 ]
