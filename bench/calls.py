@@ -16,7 +16,7 @@ from ours import context
 
 from sexpgpu_core import api
 from sexpgpu_core.ir.scalars import evaluate
-from sexpgpu_core.kernels.kernel import KernelCall
+from sexpgpu_core.kernels.kernel import KernelCall, Repeat
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 REPEATS = 15
@@ -40,6 +40,8 @@ def describe(unit: Any, call: Any) -> tuple[str, str]:
         what += " folded" if call.kernel.folded else ""
         ops = [e.op for e in call.kernel.expressions if e.op not in ("load", "literal", "uniform")]
         what += " " + " ".join(sorted(set(ops)))[:60]
+    elif isinstance(call, Repeat):
+        what = f"{call.node.operation} of {call.limit} trips: {len(call.body.calls)} calls each"
     else:
         shapes = " x ".join(str(v.shape) for v in call.inputs)
         what = f"{call.node.operation} {shapes}"

@@ -1,5 +1,5 @@
 """Data for the benches, the same on every machine: a text of 65 letters, as many as Shakespeare
-has, and pictures and a graph for want of the public ones."""
+has, and pictures, names and a graph for want of the public ones."""
 
 from __future__ import annotations
 
@@ -29,6 +29,15 @@ def pictures(folder: Path, count: int = 4_000) -> Path:
         head = bytes((0, 0, 8, len(sizes))) + struct.pack(f">{len(sizes)}I", *sizes)
         (folder / name).write_bytes(head + numbers)
     return folder
+
+
+def names(folder: Path, count: int = 4_000) -> Path:
+    """Write FOLDER/names.txt, lines of 2 to 15 letters, and return its path."""
+    made = random.Random(1)
+    lines = ("".join(made.choices(LETTERS[-26:], k=made.randint(2, 15))) for _ in range(count))
+    path = folder / "names.txt"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
 
 
 def graph(folder: Path, nodes: int = 2_708, words: int = 1_433) -> Path:

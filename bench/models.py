@@ -37,6 +37,11 @@ def _graph(folder: Path) -> Mapping[str, str]:
     return {"file": json.dumps(str(at if at.exists() else corpus.graph(folder)))}
 
 
+def _names(folder: Path) -> Mapping[str, str]:
+    at = DATA / "names.txt"
+    return {"names": json.dumps(str(at if at.exists() else corpus.names(folder)))}
+
+
 MODELS: Mapping[str, Model] = {
     "bert-mlm": Model(lambda folder: {**_text(folder), "rate": "0.0"}),
     "chars": Model(_text),
@@ -47,6 +52,7 @@ MODELS: Mapping[str, Model] = {
         modes=("eager",),  # a sparse matrix
     ),
     "llama-chars": Model(_text),
+    "lstm-names": Model(lambda folder: {**_names(folder), "rate": "0.0"}),
     "mamba-chars": Model(_text),
     "mnist": Model(lambda folder: {**_pictures(folder), "rate": "0.0"}, images=True),
     "moe-chars": Model(_text, modes=("eager",)),  # shapes that tokens choose

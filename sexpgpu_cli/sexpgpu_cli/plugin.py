@@ -98,6 +98,7 @@ TEMPLATES = (
     ("bert-mlm", "BERT's masked language model over characters."),
     ("dlrm", "Clicks by embeddings and their products."),
     ("gcn-cora", "A graph convolutional network on Cora."),
+    ("lstm-names", "An LSTM that invents names."),
     ("mamba-chars", "A small Mamba over characters."),
     ("moe-chars", "A small mixture of experts over characters."),
 )
