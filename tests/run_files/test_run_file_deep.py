@@ -63,6 +63,13 @@ def test_a_sound_file_keeps_every_promise() -> None:
     assert said == []
 
 
+def test_a_gradient_that_is_rounding_alone_is_held_to_nothing() -> None:
+    body = """(let ((h (nn:conv (reshape x '(-1 8 8 1)) width :padding :valid)))
+    (nn:linear (nn:global-pool (tanh (nn:instance-norm h))) 10))"""  # no bias outlives the norm
+    found, _ = verdicts(changed((BODY, body)))
+    assert found["gradients"] == found["microbatches"] == checks.HOLDS
+
+
 BREAKERS = {
     "gradients": (
         BODY,
