@@ -64,8 +64,9 @@ def valid(path: Path) -> int:
 def measured(steps: int) -> dict[str, float]:
     """One run: seconds of CPU and of wall in its steps and in what is told of them."""
     telling, stepping = Timer(), Timer()
-    kept = (Reporter.step, EventLog.write, Loop.steps)
+    kept = (Reporter.step, Reporter.flush, EventLog.write, Loop.steps)
     Reporter.step = telling.around(Reporter.step)  # type: ignore[method-assign]
+    Reporter.flush = telling.around(Reporter.flush)  # type: ignore[method-assign]
     EventLog.write = telling.around(EventLog.write)  # type: ignore[method-assign]
     Loop.steps = stepping.around(Loop.steps)  # type: ignore[method-assign]
     start = time.perf_counter()
@@ -75,7 +76,12 @@ def measured(steps: int) -> dict[str, float]:
             wall = time.perf_counter() - start
             lines = valid(done.folder / "events.jsonl")
     finally:
-        Reporter.step, EventLog.write, Loop.steps = kept  # type: ignore[method-assign]
+        (  # type: ignore[method-assign]
+            Reporter.step,
+            Reporter.flush,
+            EventLog.write,
+            Loop.steps,
+        ) = kept
     return {
         "steps": steps,
         "lines": lines,

@@ -18,13 +18,16 @@ from .runtime.attempt import attempt, named
 from .runtime.begin import exists
 from .runtime.machine import machine
 from .runtime.mirror import Mirror, brought_back
+from .runtime.proof import Proof
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
 from .runtime.signals import Signals
 
 if TYPE_CHECKING:
+    from .checkpoint.folder import Saved
     from .compile.pipeline import Compiled
     from .device import Device
+    from .diagnostics import Diagnostic
     from .ir import Operations
     from .runtime.fault import Cause, Fault
     from .runtime.folder import RunFolder
@@ -169,6 +172,10 @@ def _run(
         session = _opened(device, compiled, asked.threads)
         if not asked.dry:
             _fits(compiled, folder, session)
+            every = compiled.job.experiment.run.log_every
+            folder.proof = Proof(
+                folder.path, folder.events, folder.status, every, compiled.job.steps
+            )
     except (Problem, Problems) as error:
         found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
         return failed(folder, found)
@@ -216,16 +223,8 @@ def verify(
     """Prove that resumes of a run are exact; `loaded` is its own file. See runtime.verification."""
     from .runtime.verification import verify as proved
 
-    compiled = compile(loaded, device)
-    told, parent = run.manifest["experiment_id"], run.manifest.get("parent")
-    if compiled.job.experiment_id != told:
-        raise problem(
-            "E-RESUME-CHANGED",
-            f"{run.path.name} is experiment {told}; its file is {compiled.job.experiment_id} now",
-            hint="Its data or a module has changed, or the program's version.",
-            checkpoint=told,
-            file_now=compiled.job.experiment_id,
-        )
+    compiled = _same(run, loaded, device, compile)
+    parent = run.manifest.get("parent")
     origin = None
     if parent is not None:
         _, origin = runs.save(run.path.parent, f"{parent['run']}@{parent['step']}")
@@ -240,6 +239,41 @@ def verify(
             steps=steps,
             origin=origin,
         )
+
+
+def prove(
+    run: runs.Run, loaded: Any, device: Device, compile: Compiler, first: Saved, until: int
+) -> list[Diagnostic]:
+    """What is not the same when a live run is replayed from one checkpoint, by one thread."""
+    from .runtime.verification import prove as proved
+
+    compiled = _same(run, loaded, device, compile)
+    with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
+        return proved(
+            run.path,
+            compiled.job,
+            lambda: _opened(device, compiled, 1),
+            loaders=loaded.loaders,
+            machine=_machine(device, 1),
+            scratch=Path(scratch),
+            first=first,
+            until=until,
+        )
+
+
+def _same(run: runs.Run, loaded: Any, device: Device, compile: Compiler) -> Compiled:
+    """A run's own file, compiled again. Raises E-RESUME-CHANGED where it is another experiment."""
+    compiled = compile(loaded, device)
+    told = run.manifest["experiment_id"]
+    if compiled.job.experiment_id != told:
+        raise problem(
+            "E-RESUME-CHANGED",
+            f"{run.path.name} is experiment {told}; its file is {compiled.job.experiment_id} now",
+            hint="Its data or a module has changed, or the program's version.",
+            checkpoint=told,
+            file_now=compiled.job.experiment_id,
+        )
+    return compiled
 
 
 def _explain(

@@ -39,7 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("generation",),
     ("api",),
     ("inspection", "trained", "rerun", "deep"),
-    ("warm",),
+    ("warm", "prove"),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`
 reads the hook specs, and a package may import within itself."""

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import Diagnostic, problem
 from ..diagnostics.render_json import diagnostic_json, value_json
+from ..records import NamedTuple
 from . import documents
-from .clock import Clock
+from .clock import Clock, stamp
 
 VERSION = 1
 _WRITER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
@@ -23,8 +24,27 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 Event = Mapping[str, Any]
 
 
+class Moment(NamedTuple):
+    """When something was: seconds since 1970, and active seconds over all attempts."""
+
+    time: float
+    elapsed: float
+
+
+class Said(NamedTuple):
+    """An event that is to be written, with the keys that are its own."""
+
+    event: str
+    step: int
+    at: Moment
+    keys: Mapping[str, Any]
+
+
 class EventLog:
-    """The writer. `elapsed`: active seconds of earlier attempts; `listener` sees each event."""
+    """The writer. `elapsed`: active seconds of earlier attempts; `listener` sees each event.
+
+    `earlier` is called before anything is written: who holds events back writes them then.
+    """
 
     def __init__(
         self,
@@ -36,6 +56,7 @@ class EventLog:
     ) -> None:
         self.path, self.run, self.attempt = path, run, attempt
         self.listener: Callable[[Event], None] | None = None
+        self.earlier: Callable[[], object] = _nothing
         self.warnings: dict[str, int] = {}
         self._torn = False
         self._clock, self._before, self._start = clock, elapsed, clock.monotonic()
@@ -50,39 +71,54 @@ class EventLog:
         """Active seconds over all attempts."""
         return self._before + self._clock.monotonic() - self._start
 
+    def moment(self) -> Moment:
+        """Now."""
+        return Moment(self._clock.now(), self.elapsed)
+
     def write(self, event: str, step: int, **keys: Any) -> Event:
         """Append one event with the keys that all have. Raises E-RUN-WRITE."""
-        said: dict[str, Any] = {
+        return self.write_all([Said(event, step, self.moment(), keys)])[0]
+
+    def write_all(self, events: Sequence[Said]) -> list[Event]:
+        """Append some at once. Raises E-RUN-WRITE."""
+        self.earlier()
+        told = [self._event(said, self.lines + at) for at, said in enumerate(events)]
+        self._append("".join([_WRITER.encode(event) + "\n" for event in told]).encode(), len(told))
+        for event in told:
+            self._show(event)
+        return told
+
+    def _event(self, said: Said, seq: int) -> Event:
+        return {
             "v": VERSION,
-            "event": event,
+            "event": said.event,
             "run": self.run,
             "attempt": self.attempt,
-            "seq": self.lines,
-            "time": self._clock.stamp(),
-            "elapsed": round(self.elapsed, 6),
-            "step": step,
-            **numbers(keys),
+            "seq": seq,
+            "time": stamp(said.at.time),
+            "elapsed": round(said.at.elapsed, 6),
+            "step": said.step,
+            **numbers(said.keys),
         }
-        line = _WRITER.encode(said) + "\n"
-        self._append(line.encode())
-        self.lines += 1
+
+    def _show(self, event: Event) -> None:
         if self.listener is not None:
             try:
-                self.listener(said)
+                self.listener(event)
             except OSError:  # who watched has gone; the run has not
                 self.listener = None
-        return said
 
-    def _append(self, line: bytes) -> None:
+    def _append(self, lines: bytes, count: int) -> None:
         """Whole or an error; what a full disk cut short stays a line of its own."""
-        data = b"\n" + line if self._torn else line
+        data = b"\n" + lines if self._torn else lines
         self._torn = True
         try:
             while data:
                 data = data[self._file.write(data) :]
         except OSError as refused:
-            self.lines += 1
+            self.lines += count - data.count(b"\n") + 1
             raise _unwritable(self.path, refused) from refused
+        self.lines += count
         self._torn = False
 
     def warn(self, found: Diagnostic, step: int, once: bool = True) -> None:
@@ -117,6 +153,10 @@ def numbers(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [numbers(item) for item in value]
     return value if isinstance(value, str) else value_json(value)
+
+
+def _nothing() -> None:
+    """Nobody holds events back."""
 
 
 def _unwritable(path: Path, refused: OSError) -> Exception:

@@ -16,6 +16,7 @@ from .clock import Clock
 from .lock import Lock
 from .machine import Machine
 from .mirror import Mirror
+from .proof import Proof
 
 
 class RunFolder:
@@ -38,6 +39,7 @@ class RunFolder:
         self.events = events.EventLog(path / "events.jsonl", path.name, attempt, clock, elapsed)
         self.status = status.StatusFile(path / "status.json", self.events, clock, **facts)
         self.mirror: Mirror | None = None
+        self.proof: Proof | None = None
 
     @property
     def run(self) -> str:
@@ -54,6 +56,8 @@ class RunFolder:
 
     def close(self) -> None:
         """Write the last status durably and let go of the lock."""
+        if self.proof is not None:
+            self.proof.close()
         with contextlib.suppress(Problem):  # a full disk: the caller has the document
             self.status.close()
         self.events.close()

@@ -139,6 +139,7 @@ class Loop:
             self.saver.collect()
             self._requests()
             self.sampling.follow(self.progress.step)
+            self.report.prove(self.progress.step)
         self._drain()
         return reason
 
@@ -387,6 +388,7 @@ class Loop:
                 self.report.noted(request, self.progress.step)
 
     def _document(self, due: list[str]) -> dict[str, Any]:
+        self.report.flush()  # a checkpoint holds the last numbers, and events up to it
         return saving.document(
             self.job,
             self.folder,

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..device import Outcome
+from ..records import NamedTuple
 from .evaluation import PassResult
+from .events import Moment, Said
 from .fault import Cause, cause_json
 from .folder import RunFolder
 from .job import Job, StageFacts
@@ -14,7 +16,22 @@ from .ledger import Ledger
 from .manifest import goals
 from .metrics import Accumulator, scalar
 from .progress import Progress
-from .throughput import Throughput
+from .throughput import Pace, Throughput
+
+HELD = 0.1
+"""Seconds for which numbers of steps that follow each other fast are held back: written together
+they cost a third."""
+
+
+class Step(NamedTuple):
+    """What a step said where it is logged. `epoch`: with its fraction."""
+
+    stage: StageFacts
+    outcome: Outcome
+    progress: Progress
+    epoch: float
+    at: Moment
+    pace: Pace
 
 
 class Reporter:
@@ -25,23 +42,37 @@ class Reporter:
         self.ledger = Ledger(job.experiment.targets, goals(job))
         self.throughput = Throughput(folder.clock.monotonic)
         self.improved = False
+        self._held: list[Step] = []
+        self._patient = not _decides(job)
+        folder.events.earlier = self.flush
 
     def step(self, stage: StageFacts, outcome: Outcome, progress: Progress, epoch: float) -> None:
         """The `step` event: that very step's values. `epoch`: with its fraction."""
-        throughput = self.throughput.since_log(progress.step, stage.step.rows, stage.counters)
-        named = step_metrics(stage, outcome)
-        self._folder.events.write(
-            "step",
-            progress.step,
-            metrics=named,
-            counters=progress.counters,
-            epoch=epoch,
-            throughput=throughput,
-        )
-        self._folder.status.set(throughput=throughput)
-        self._report(named, progress)
-        if self.throughput.waiting is not None:
-            self._folder.events.warn(self.throughput.waiting, progress.step)
+        pace, at = self.throughput.since_log(progress.step), self._folder.events.moment()
+        self._held.append(Step(stage, outcome, progress, epoch, at, pace))
+        since = at.elapsed - self._held[0].at.elapsed
+        if not self._patient or since + pace.active >= HELD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held back. Nothing is past a checkpoint, a pass, or any other event."""
+        if not self._held:
+            return
+        held, self._held = self._held, []
+        named = [step_metrics(step.stage, step.outcome) for step in held]
+        paces = [step.pace.told(step.stage.step.rows, step.stage.counters) for step in held]
+        self._folder.events.write_all([_said(*row) for row in zip(held, named, paces)])
+        for step, metrics in zip(held, named):
+            self._report(metrics, step.progress)
+        self._folder.status.set(throughput=paces[-1], **self.told(held[-1].progress))
+        for step in held:
+            if (waiting := step.pace.waiting()) is not None:
+                self._folder.events.warn(waiting, step.progress.step)
+
+    def prove(self, step: int) -> None:
+        """Between two steps: go on with the proof of the first checkpoint."""
+        if self._folder.proof is not None:
+            self._folder.proof.follow(step, self.throughput.step_s, self.flush)
 
     def passed(self, name: str, result: PassResult, progress: Progress, duration: float) -> None:
         """The `eval` event of a pass that came to its end."""
@@ -61,6 +92,7 @@ class Reporter:
             artifacts=[],
         )
         self._report(named, progress)
+        self._folder.status.set(**self.told(progress))
 
     def guarded(
         self,
@@ -99,7 +131,6 @@ class Reporter:
             self.improved |= improved and best is not None and series == best[0]
             for target in met:
                 self._folder.events.write("target", progress.step, target=target)
-        self._folder.status.set(**self.told(progress))
 
     def told(self, progress: Progress) -> dict[str, Any]:
         """What status.json says of how far the run is."""
@@ -120,6 +151,25 @@ class Reporter:
             "progress": min(1.0, step / steps) if steps else 1.0,
             "eta": None if pace is None else round(max(0, steps - step) * pace, 3),
         }
+
+
+def _decides(job: Job) -> bool:
+    """Whether a step's numbers may decide what comes next: then they are told at once."""
+    best = job.experiment.run.checkpoint.best
+    deciding = [target.series for target in job.experiment.targets] + list(best or ())[:1]
+    trained = {stage.stage for stage in job.stages.values()}
+    decides = any(series.partition("/")[0] in trained for series in deciding)
+    return decides or job.curriculum is not None
+
+
+def _said(step: Step, metrics: Mapping[str, float], throughput: Mapping[str, Any]) -> Said:
+    keys = {
+        "metrics": metrics,
+        "counters": step.progress.counters,
+        "epoch": step.epoch,
+        "throughput": throughput,
+    }
+    return Said("step", step.progress.step, step.at, keys)
 
 
 def step_metrics(stage: StageFacts, outcome: Outcome) -> dict[str, float]:

@@ -123,6 +123,8 @@ def _ending(found: Diagnostic) -> Ending:
 
 
 def _finish(loop: Loop, ending: Ending, reason: str, error: Diagnostic | None) -> Summary:
+    with contextlib.suppress(Problem):  # a full disk: the event of the end meets it again
+        loop.report.flush()
     summary = _summary(loop)
     loop.folder.status.set(**loop.report.told(loop.progress))
     return _close(loop.folder, summary, loop.progress.step, ending, reason, error)

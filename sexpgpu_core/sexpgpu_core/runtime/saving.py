@@ -121,18 +121,18 @@ class Saver:
         self._folder.log(str(written.error))
 
     def _tell(self, written: Written, saved: Saved) -> None:
-        path = f"checkpoints/{saved.name}"
-        self._folder.events.write(
-            "checkpoint",
-            written.step,
-            path=path,
-            bytes=saved.bytes,
-            duration_s=round(written.duration, 6),
-            stall_s=round(written.stall, 6),
-            best=written.best,
-            removed=[f"checkpoints/{name}" for name in written.removed],
-            verified=None,
-        )
+        told = {
+            "path": f"checkpoints/{saved.name}",
+            "bytes": saved.bytes,
+            "duration_s": round(written.duration, 6),
+            "stall_s": round(written.stall, 6),
+            "best": written.best,
+            "removed": [f"checkpoints/{name}" for name in written.removed],
+            "verified": None,
+        }
+        self._folder.events.write("checkpoint", written.step, **told)
+        if self._folder.proof is not None:
+            self._folder.proof.saved(saved, told)
         point = savepoint(saved)
         self._folder.status.set(
             checkpoint=point, **({"best_checkpoint": point} if written.best else {})

@@ -69,6 +69,14 @@ class StatusFile:
         self.set(state=state, **facts)
         self.write()
 
+    def verified(self, path: str, sound: bool) -> None:
+        """Say it of a checkpoint where it is named."""
+        with self._lock:
+            for key in ("checkpoint", "best_checkpoint"):
+                named = self._facts.get(key)
+                if named is not None and named["path"] == path:
+                    self._facts[key] = {**named, "verified": sound}
+
     def document(self) -> dict[str, Any]:
         """The whole document as of now."""
         with self._lock:

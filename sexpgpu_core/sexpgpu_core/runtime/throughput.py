@@ -6,9 +6,36 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic, diagnostic
+from ..records import NamedTuple
 
 _SHARE = 0.1
 _LONG_ENOUGH = 1.0
+
+
+class Pace(NamedTuple):
+    """Some steps: how many, seconds that they took, and of those that they waited for data."""
+
+    steps: int
+    active: float
+    waited: float
+
+    def told(self, rows: int, counters: Mapping[str, int]) -> dict[str, Any]:
+        """`throughput` of a `step` event: means of a step."""
+        pace = max(self.active / self.steps, 1e-9)
+        return {
+            "step_s": round(pace, 9),
+            "examples_per_s": round(rows / pace, 3),
+            "data_wait_s": round(self.waited / self.steps, 9),
+            "per_s": {name: round(amount / pace, 3) for name, amount in counters.items()},
+        }
+
+    def waiting(self) -> Diagnostic | None:
+        """W-DATA-WAIT where the steps waited for long."""
+        share = self.waited / self.active if self.active else 0.0
+        if share < _SHARE or self.active < _LONG_ENOUGH:
+            return None
+        told = f"the step waited for data {share:.0%} of the last {self.steps} steps"
+        return diagnostic("W-DATA-WAIT", told, share=round(share, 3), steps=self.steps)
 
 
 class Throughput:
@@ -20,7 +47,6 @@ class Throughput:
         self._active = self._total = self._waited = 0.0
         self._steps = self._logged = 0
         self.step_s: float | None = None
-        self.waiting: Diagnostic | None = None
 
     def start(self, step: int) -> None:
         """Steps begin now, after `step` of them in earlier attempts."""
@@ -39,24 +65,9 @@ class Throughput:
         """What passed since the last step was no step."""
         self._mark = self._clock()
 
-    def since_log(self, step: int, rows: int, counters: Mapping[str, int]) -> dict[str, Any]:
-        """`throughput` of a `step` event: means since the one before."""
-        steps = max(1, step - self._logged)
-        pace = max(self._active / steps, 1e-9)
-        said = {
-            "step_s": round(pace, 9),
-            "examples_per_s": round(rows / pace, 3),
-            "data_wait_s": round(self._waited / steps, 9),
-            "per_s": {name: round(amount / pace, 3) for name, amount in counters.items()},
-        }
-        self.waiting = self._judge(steps)
+    def since_log(self, step: int) -> Pace:
+        """The steps since this was last asked."""
+        pace = Pace(max(1, step - self._logged), self._active, self._waited)
         self._active = self._waited = 0.0
         self._logged = step
-        return said
-
-    def _judge(self, steps: int) -> Diagnostic | None:
-        share = self._waited / self._active if self._active else 0.0
-        if share < _SHARE or self._active < _LONG_ENOUGH:
-            return None
-        told = f"the step waited for data {share:.0%} of the last {steps} steps"
-        return diagnostic("W-DATA-WAIT", told, share=round(share, 3), steps=steps)
+        return pace

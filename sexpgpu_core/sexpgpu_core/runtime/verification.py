@@ -77,6 +77,26 @@ def verify(
     return Verified(tuple(entries), tuple(found), (first.step if first else 0, last))
 
 
+def prove(
+    path: Path,
+    job: Job,
+    opened: Callable[[], Session],
+    *,
+    loaders: Mapping[str, Loader],
+    machine: Machine,
+    scratch: Path,
+    first: Saved,
+    until: int,
+) -> list[Diagnostic]:
+    """What is wrong with one checkpoint of a run, wherever it lies: examined, then replayed to a
+    step that the run has come past."""
+    manifest = documents.read(path / "manifest.json", "manifest") or {}
+    log = events.current(events.read(path / "events.jsonl"))
+    evidence = Evidence(job, loaders, manifest, log)
+    found = _examined(Checkpoints(first.path.parent), first, evidence)
+    return found or _replayed(path, evidence, opened(), machine, scratch, first, until)
+
+
 def _examined(checkpoints: Checkpoints, saved: Saved, evidence: Evidence) -> list[Diagnostic]:
     try:
         checkpoints.verify(saved)

@@ -16,9 +16,9 @@ def test_steps_that_wait_for_data_are_told_with_the_share(waited: float, told: b
     throughput.start(0)
     for _ in range(10):
         throughput.step(waited)
-    said = throughput.since_log(10, 32, {})
-    assert said["data_wait_s"] == pytest.approx(waited)
-    warning = throughput.waiting
+    said = throughput.since_log(10)
+    assert said.told(32, {})["data_wait_s"] == pytest.approx(waited)
+    warning = said.waiting()
     assert (warning is not None) is told
     if warning is not None:
         assert warning.code == "W-DATA-WAIT"
