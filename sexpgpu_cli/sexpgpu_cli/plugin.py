@@ -26,6 +26,7 @@ VERBS = (
     ("events", "observe", "Show a run's numbers by step.", "event"),
     ("checkpoint", "observe", "List, show, verify, compare, export checkpoints.", "checkpoint"),
     ("diagnostics", "observe", "List the numbers that a run samples.", "diagnostics"),
+    ("export-events", "observe", "Give a run's events to another tool.", "export-events"),
     ("annotate", "observe", "Add a note to a run's events.", "event"),
     ("doctor", "machine", "Say whether a run can start here.", "doctor"),
     ("devices", "machine", "List the devices, and whether each can be used here.", "doctor"),
@@ -107,7 +108,8 @@ TEMPLATES = (
 @hookimpl
 def sexpgpu_verbs() -> Iterator[e.VerbEntry]:
     for name, group, summary, document in VERBS:
-        load = f"sexpgpu_cli.verbs.{name}:{name.replace('eval', 'evaluate')}"
+        module = name.replace("-", "_")
+        load = f"sexpgpu_cli.verbs.{module}:{'evaluate' if name == 'eval' else module}"
         yield e.VerbEntry(name=name, group=group, summary=summary, load=load, documents=(document,))
 
 

@@ -332,6 +332,7 @@ def run(
     dry: bool = False,
     diagnostics: Iterable[str] = (),
     store: str | None = None,
+    sinks: Iterable[str] = (),
     runs_root: str | Path = "runs",
     progress: Any = None,
 ) -> Summary:
@@ -341,22 +342,16 @@ def run(
     """
     from .training import Asked, train
 
-    loaded = load(
-        file,
-        variant=variant,
-        sets=sets,
-        steps=steps,
-        seed=seed,
-        point=point,
-        diagnostics=diagnostics,
-    )
+    selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps, "seed": seed}
+    loaded = load(file, **selection, point=point, diagnostics=diagnostics)
     chosen = device or loaded.experiment.run.device or "cpu"
+    keep = (threads, name, resume, resume_changed, origin, if_exists, deadline, dry, store)
     return train(
         loaded,
         device_of(loaded.registry, chosen),
         compile,
         operations,
-        asked=Asked(threads, name, resume, resume_changed, origin, if_exists, deadline, dry, store),
+        asked=Asked(*keep, tuple(sinks)),
         root=Path(runs_root),
         progress=progress,
     )

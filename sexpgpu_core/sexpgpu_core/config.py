@@ -170,6 +170,10 @@ def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 def _runs(
     folder: Path, root: Path, flag: str | None, variable: str | None, configured: str | None
 ) -> Path:
+    if "://" in (text := flag or variable or configured or ""):
+        code = "E-USAGE-VALUE" if flag else "E-USAGE-CONFIG"
+        hint = "A store takes a mirror: run --store URL; status URL/RUN reads it."
+        raise problem(code, f"runs are in a folder, not at {text}", hint=hint, given=text)
     if flag or variable:
         return folder / (flag or variable or "")
     return root / (configured or "runs")

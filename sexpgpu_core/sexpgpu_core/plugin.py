@@ -65,6 +65,21 @@ def sexpgpu_stores() -> Iterator[e.StoreEntry]:
     )
 
 
+SINKS = (
+    ("csv", "Numbers as rows of a table.", "string", "Table"),
+    ("jsonl", "Every event as a line of JSON.", "string", "JsonLines"),
+    ("tensorboard", "Numbers as TensorBoard's scalars, in a folder.", "string", "TensorBoard"),
+)
+"""Name, doc, type of `path`, class."""
+
+
+@hookimpl
+def sexpgpu_sinks() -> Iterator[e.SinkEntry]:
+    for name, doc, type_, made in SINKS:
+        options = (e.Option(name="path", type=type_, doc="Where to write."),)
+        yield e.SinkEntry(name, doc, options, f"sexpgpu_core.runtime.written:{made}")
+
+
 @hookimpl
 def sexpgpu_executors() -> Iterator[e.EngineEntry]:
     yield e.EngineEntry(

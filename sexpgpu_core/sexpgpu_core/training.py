@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .checkpoint.store import probe
+from .chosen import sinks_of
 from .diagnostics import Problem, Problems, problem
-from .experiment.protocols import Store
+from .experiment.protocols import Sink, Store
 from .records import NamedTuple
 from .registered import store_of
 from .runtime import room, runs
@@ -22,6 +23,7 @@ from .runtime.proof import Proof
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
 from .runtime.signals import Signals
+from .runtime.sinks import Sinks
 
 if TYPE_CHECKING:
     from .checkpoint.folder import Saved
@@ -54,6 +56,7 @@ class Asked(NamedTuple):
     deadline: float | None = None
     dry: bool = False
     store: str | None = None
+    sinks: tuple[str, ...] = ()
 
 
 def train(
@@ -71,6 +74,7 @@ def train(
     Raises E-STORE-* before that where the store cannot be written.
     """
     store = store_of(loaded.registry, asked.store) if asked.store is not None else None
+    opened = sinks_of(loaded.registry, asked.sinks) if asked.sinks else {}
     if store is not None and (refused := probe(store)) is not None:
         raise refused
     with Signals() as signals:
@@ -84,7 +88,8 @@ def train(
             return _reused(earlier, progress)
         parts = (loaded, device, compiled, operations, asked, here, signals, progress, start)
         if not asked.dry:
-            return _run(*parts, root, store, observers(loaded, device, compiled, operations))
+            plan = observers(loaded, device, compiled, operations)
+            return _run(*parts, root, store, plan, opened)
         with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
             return _run(*parts, Path(scratch), None)
 
@@ -147,6 +152,7 @@ def _run(
     root: Path,
     store: Store | None,
     plan: Plan | None = None,
+    sinks: Mapping[str, Callable[[], Sink]] = {},
 ) -> Summary:
     if store is not None and (asked.resume == "auto" or named(asked.resume)):
         brought_back(store, compiled.job.experiment_id, root, asked.name)
@@ -169,6 +175,9 @@ def _run(
         if store is not None:
             folder.mirror = Mirror(store, folder.path)
             folder.mirror.begin()
+        if sinks:
+            folder.sinks = Sinks(sinks)
+            folder.sinks.begin(folder.events)
         session = _opened(device, compiled, asked.threads)
         if not asked.dry:
             _fits(compiled, folder, session)

@@ -34,7 +34,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("plugins", "plugin"),
     ("compile",),
-    ("sweeps", "lisp_files", "registered"),
+    ("sweeps", "lisp_files", "registered", "chosen"),
     ("training", "serving"),
     ("generation",),
     ("api",),

@@ -26,6 +26,8 @@ SHOWN_BY = {
     "::test_what_does_not_fit_is_told_with_both_names",
     "W-RUN-DIAGNOSTIC": CORE + "runtime/test_run_sampling.py"
     "::test_numbers_that_do_not_fit_are_refused_and_the_run_goes_on",
+    "W-SINK-FAILED": CORE + "runtime/test_run_sinks.py"
+    "::test_a_sink_that_raises_is_told_once_and_the_others_go_on",
     "E-DEVICE-OPERATION": "tests/cpu/test_cpu_session.py"
     "::test_an_operation_that_nothing_does_is_named",
     "E-LOWER-WHILE": "tests/cpu/test_cpu_loops.py::test_a_device_without_while_loops_says_so",
@@ -69,7 +71,6 @@ _LATER = {
     "bundles, devices that are not deterministic": "W-NONDETERMINISTIC E-CLAIM",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
-    "sinks of plug-ins while running": "W-SINK-FAILED",
     "spellings that are old: there are none yet": "W-DEPRECATED",
 }
 NOT_YET = {code: why for why, codes in _LATER.items() for code in codes.split()}

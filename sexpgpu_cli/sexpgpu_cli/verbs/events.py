@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 Event = Mapping[str, Any]
 NUMBERS = ("step", "eval")
+KINDS = (
+    *("open", "compile", "stage", *NUMBERS, "diagnostic", "checkpoint", "target", "guard"),
+    *("annotation", "warning", "resume", "close"),
+)
 COLUMNS = 6
 
 
@@ -51,7 +55,14 @@ class Wanted(NamedTuple):
 
 @verb("events")
 @click.argument("run", metavar="RUN", type=names.RUN)
-@click.option("--kind", "kinds", multiple=True, metavar="K", help="step, eval, checkpoint, ...")
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    metavar="K",
+    help="step, eval, checkpoint, ...",
+)
 @click.option("--metric", "globs", multiple=True, metavar="GLOB", help="val/*; * also crosses /.")
 @click.option("--since", type=int, default=-1, metavar="SEQ", help="Only events after that seq.")
 @click.option("--last", type=click.IntRange(1), help="Only the last N.")

@@ -34,6 +34,14 @@ EXISTING = ("run", "reuse", "fail")
 )
 @click.option("--if-exists", type=click.Choice(EXISTING), default="run", help="The same was run.")
 @click.option("--store", metavar="URL", help="Mirror it there: a folder, or s3://BUCKET/PREFIX.")
+@click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="NAME[:K=V,...]",
+    help="Events to it as well: csv:path=FILE, jsonl:path=FILE, tensorboard:path=DIR.",
+)
+@click.option("--ranks", type=click.IntRange(1), default=1, help="Processes of one run; 1.")
 @click.option("--dry-run", is_flag=True, help="Compile, take one step, keep nothing.")
 @click.option("--detach", is_flag=True, help="Go on alone; return after the first step.")
 @click.option("--deadline", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds.")
@@ -52,10 +60,15 @@ def run(
     dry_run: bool,
     detach: bool,
     announce: int | None,
+    ranks: int,
+    sinks: tuple[str, ...],
     **asked: Any,
 ) -> Answer:
     """Train FILE. Exit 3 if the run fails, 75 if it was preempted and can be resumed."""
     _exclude(dry_run=dry_run, detach=detach, **asked)
+    if ranks > 1:
+        told = f"--ranks {ranks}: a run is one process in this version"
+        raise problem("E-DEVICE-ABSENT", told, hint="--ranks 1")
     if detach:
         from ..detach import detached
 
@@ -70,6 +83,7 @@ def run(
             threads=threads or invocation.settings.threads,
             **asked,
             dry=dry_run,
+            sinks=(*invocation.settings.sinks, *sinks),
             runs_root=invocation.settings.runs,
             progress=show,
         )

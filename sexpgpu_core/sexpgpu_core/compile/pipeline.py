@@ -48,18 +48,35 @@ from .stages import PassTrace, StageTrace
 from .summary import memory, sampling, summarize
 from .traces import Traces, trace_experiment
 
+
+def _ieee(function: Callable[[float], float], pole: float | None = None) -> Any:
+    """With what IEEE 754 says where Python raises: -inf at a pole, inf past the greatest, NaN."""
+
+    def value(x: float) -> float:
+        if x == pole:
+            return -math.inf
+        try:
+            return function(x)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.nan
+
+    return value
+
+
 FINISH: dict[str, Callable[[float], float]] = {
-    "exp": math.exp,
-    "exp2": lambda x: 2.0**x,
-    "log": math.log,
-    "log2": math.log2,
-    "log1p": math.log1p,
-    "expm1": math.expm1,
-    "sqrt": math.sqrt,
+    "exp": _ieee(math.exp),
+    "exp2": _ieee(lambda x: 2.0**x),
+    "log": _ieee(math.log, 0.0),
+    "log2": _ieee(math.log2, 0.0),
+    "log1p": _ieee(math.log1p, -1.0),
+    "expm1": _ieee(math.expm1),
+    "sqrt": _ieee(math.sqrt),
     "negate": lambda x: -x,
     "abs": abs,
     "square": lambda x: x * x,
-    "reciprocal": lambda x: 1 / x,
+    "reciprocal": lambda x: 1 / x if x else math.copysign(math.inf, x),
 }
 
 

@@ -38,6 +38,13 @@ class StreamReader(Protocol):
         ...
 
 
+class Sink(Protocol):
+    """A receiver of events. It passes over kinds that it does not know."""
+
+    def event(self, event: Mapping[str, Any]) -> None: ...
+    def close(self) -> None: ...
+
+
 class Store(Protocol):
     """Files below one URL. `put_last` is the commit."""
 

@@ -44,6 +44,7 @@ class EventLog:
     """The writer. `elapsed`: active seconds of earlier attempts; `listener` sees each event.
 
     `earlier` is called before anything is written: who holds events back writes them then.
+    `feed` is called with each event once it is written; it never raises.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class EventLog:
         self.path, self.run, self.attempt = path, run, attempt
         self.listener: Callable[[Event], None] | None = None
         self.earlier: Callable[[], object] = _nothing
+        self.feed: Callable[[Event], object] = _nothing
         self.warnings: dict[str, int] = {}
         self._torn = False
         self._clock, self._before, self._start = clock, elapsed, clock.monotonic()
@@ -102,6 +104,7 @@ class EventLog:
         }
 
     def _show(self, event: Event) -> None:
+        self.feed(event)
         if self.listener is not None:
             try:
                 self.listener(event)
@@ -155,8 +158,8 @@ def numbers(value: Any) -> Any:
     return value if isinstance(value, str) else value_json(value)
 
 
-def _nothing() -> None:
-    """Nobody holds events back."""
+def _nothing(*_: Event) -> None:
+    """Nobody holds events back, or wants them."""
 
 
 def _unwritable(path: Path, refused: OSError) -> Exception:

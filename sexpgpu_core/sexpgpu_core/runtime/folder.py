@@ -17,6 +17,7 @@ from .lock import Lock
 from .machine import Machine
 from .mirror import Mirror
 from .proof import Proof
+from .sinks import Sinks
 
 
 class RunFolder:
@@ -40,6 +41,7 @@ class RunFolder:
         self.status = status.StatusFile(path / "status.json", self.events, clock, **facts)
         self.mirror: Mirror | None = None
         self.proof: Proof | None = None
+        self.sinks: Sinks | None = None
 
     @property
     def run(self) -> str:
@@ -63,6 +65,9 @@ class RunFolder:
         self.events.close()
         if self.mirror is not None and (unput := self.mirror.close()) is not None:
             self.log(f"the end is not in the store: {unput}")
+        if self.sinks is not None:
+            for found in self.sinks.close():
+                self.log(str(Problem(found)))
         self._lock.release()
 
 

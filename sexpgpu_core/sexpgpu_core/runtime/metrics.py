@@ -61,9 +61,4 @@ class Accumulator:
         if spec.kind == "mean":
             weight = self._weights[spec.name]
             value = value / weight if weight else math.nan
-        if spec.finish is None:
-            return value
-        try:
-            return float(spec.finish(value))
-        except (ArithmeticError, ValueError):
-            return math.nan
+        return value if spec.finish is None else float(spec.finish(value))

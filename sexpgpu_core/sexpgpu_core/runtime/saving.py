@@ -101,6 +101,9 @@ class Saver:
                 self._warn(written)
         if self._folder.mirror is not None:
             self._trouble(self._folder.mirror.trouble(), self.last or 0)
+        if self._folder.sinks is not None:
+            for failed in self._folder.sinks.failures():
+                self._folder.events.warn(failed, self.last or 0, once=False)
         if ending and self._unstored is not None:
             raise self._unstored
         lost = self._lost
