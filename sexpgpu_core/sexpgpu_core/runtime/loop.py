@@ -389,14 +389,5 @@ class Loop:
 
     def _document(self, due: list[str]) -> dict[str, Any]:
         self.report.flush()  # a checkpoint holds the last numbers, and events up to it
-        return saving.document(
-            self.job,
-            self.folder,
-            self._stage,
-            self.progress,
-            self.report.ledger,
-            self.loaders,
-            self._allowed,
-            due,
-            self.folder.clock.stamp,
-        )
+        kept = (self._stage, self.progress, self.report.ledger, self.loaders, self._allowed, due)
+        return saving.document(self.job, self.folder, *kept, self.folder.clock.stamp)
