@@ -244,7 +244,7 @@ def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
     its code is not watched."""
     from .compile.checked import check_experiment
 
-    hooks = ("devices", "operations", "lowerings", "passes")
+    hooks = ("devices", "operations", "passes")
     rows = loaded.registry
     foreign = any(rows.owner(h, n) not in BUILTIN for h in hooks for n in rows.names(h))
     return check_experiment(

@@ -55,15 +55,6 @@ class OperationEntry(NamedTuple):
     )
 
 
-class LoweringEntry(NamedTuple):
-    """How one operation is computed on one device."""
-
-    operation: str
-    device: str
-    dtypes: tuple[str, ...]
-    load: Ref
-
-
 class PassEntry(NamedTuple):
     """A graph pass. `phase`: traced differentiated optimized lowered."""
 

@@ -77,11 +77,6 @@ def sexpgpu_devices() -> Iterable[e.DeviceEntry]:  # type: ignore[empty-body]
 
 
 @hookspec
-def sexpgpu_lowerings() -> Iterable[e.LoweringEntry]:  # type: ignore[empty-body]
-    """How one operation is computed on one device that has no way of its own to compute it."""
-
-
-@hookspec
 def sexpgpu_passes() -> Iterable[e.PassEntry]:  # type: ignore[empty-body]
     """Graph to graph, in a named phase, ordered by after/before; ties by name, so that the order
     never depends on installation."""

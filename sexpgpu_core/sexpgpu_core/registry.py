@@ -32,7 +32,6 @@ HOOKS: dict[str, Hook] = {
     "diagnostics": Hook(entries.DiagnosticEntry, ("name",), "{}/"),
     "codes": Hook(entries.CodeEntry, ("code",), "?-{}-", "E-USAGE-VALUE"),
     "devices": Hook(entries.DeviceEntry, ("name",), "", "E-DEVICE-UNKNOWN"),
-    "lowerings": Hook(entries.LoweringEntry, ("operation", "device")),
     "passes": Hook(entries.PassEntry, ("name",)),
     "stores": Hook(entries.StoreEntry, ("scheme",), "", "E-STORE-UNKNOWN"),
     "sinks": Hook(entries.SinkEntry, ("name",), "", "E-USAGE-VALUE"),

@@ -15,6 +15,7 @@ from ..spans import Span
 from . import raising
 from .binders import analyze_parameters
 from .call_costs import COSTS
+from .call_lints import LINTS
 from .calls import Call, CallValue
 from .closures import CALL_STEPS, LambdaNode
 from .control_nodes import Again, BlockNode
@@ -22,7 +23,6 @@ from .declarations import Body, Declarations, parse_body
 from .definitions import BODY_MACROS, core_symbol
 from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, copied, endless, over_rest, spliced
 from .habits import HABITS
-from .identity_tests import IDENTITY, warn_identity
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
@@ -186,8 +186,8 @@ class Analyzer(Expander):
             self.weight += COSTS.get(name.name, 0)
             if not function.least <= len(arguments) <= _most(function):
                 raise call_mistake(function, len(arguments))
-            if name.name in IDENTITY:
-                warn_identity(self.m, name.name, form)
+            if name.name in LINTS:
+                LINTS[name.name](self.m, name.name, form)
             if is_inline(name.name, len(arguments)):
                 return InlineCall(name.name, cell, arguments, form)
             return Call(cell, arguments, form, name.name in SINGLE_VALUED)

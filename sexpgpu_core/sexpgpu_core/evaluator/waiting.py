@@ -24,7 +24,10 @@ WAITING = re.compile(
     r"^\((?:defun|defmodel|defoptimizer|defschedule)[ \n]+([^\s()\"'`,;|]+)", re.MULTILINE
 )
 """Heads that define a function and do nothing else."""
-_NEXT = re.compile(r"^\(", re.MULTILINE)
+_LINES = re.compile(
+    r'"(?:[^"\\]|\\.)*"|;[^\n]*|#\|.*?\|#|#\\.|(?P<form>^\()', re.MULTILINE | re.DOTALL
+)
+"""What may hold a parenthesis or a quote that is none; and a form that begins a line."""
 
 
 class Waiting:
@@ -40,11 +43,11 @@ class Waiting:
         """Load what is not a definition, in order; leave a way to the rest in the cells."""
         shadow_names(self.evaluator, self.source, self.module)
         text, rest, at = self.source.text, "", 0
-        for found in WAITING.finditer(text):
-            if found.start() < at:
+        begins = [m.start() for m in _LINES.finditer(text) if m["form"]]
+        for begin, stop in zip(begins, [*begins[1:], len(text)]):
+            found = WAITING.match(text, begin)
+            if found is None:
                 continue
-            end = _NEXT.search(text, found.end())
-            stop = end.start() if end is not None else len(text)
             rest += text[at : found.start()] + " " * (stop - found.start())
             symbol = self.module.intern(found[1].upper())
             define = partial(self._define, found.start())

@@ -74,3 +74,27 @@ def test_a_wrong_call_of_what_waits_is_told_at_the_call() -> None:
         value(evaluator(tried=True), "(x:even-p 1 2)")
     found = raised.value.diagnostics[0]
     assert (found.code, found.span and found.span.source.name) == ("E-CALL-ARGUMENTS", "f.lisp")
+
+
+ODD = """\
+(provide first-of second-of third-of)
+(defmacro never ()
+  "Not a definition:
+(defun second-of (x) (list :wrong x))
+" nil)
+(defun first-of (x)
+  "The first of x, as
+(first x)
+does it; \\"quoted\\"."
+  (first x))
+; "an open quote of a comment
+(defun second-of (x) #| "another
+(defun none () |# (if (eql #\\" #\\") (second x)))
+(defun third-of (x) (third x))
+"""
+
+
+@pytest.mark.parametrize("tried", [False, True])
+def test_a_line_of_a_text_or_comment_that_begins_like_a_form_is_none(tried: bool) -> None:
+    form = "(list (x:first-of '(1 2 3)) (x:second-of '(1 2 3)) (x:third-of '(1 2 3)))"
+    assert value(evaluator(tried=tried, library=ODD), form).split("\n")[-1].strip() == "(1 2 3)"
