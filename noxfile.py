@@ -170,9 +170,9 @@ def graphs(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Step time beside PyTorch, start-up and compile phases: bench/README.md."""
+    """Step time beside PyTorch, start-up, compile phases and scans: bench/README.md."""
     install(session, TORCH)
-    for name in session.posargs or ["models", "start", "phases", "language"]:
+    for name in session.posargs or ["models", "start", "phases", "scans", "language"]:
         if name == "models":
             session.run("python", *SAFE, "-m", "bench", "--neighbour", "--save", name, env=HERE)
         else:

@@ -159,21 +159,15 @@ def _check_fields(serving: Serving, output: Output) -> None:
 def check_autoregressive(output: Output, traced: TracedOutput, operations: Operations) -> None:
     """Logits (rows places vocabulary), each of its place and those before; E-OUTPUT, E-CAUSAL."""
     from ..ir.dependence import Dependence
+    from ..staging.causality import reading_ahead
 
     value = logits(output, traced)
     found = Dependence(traced.graph, operations, tokens(traced), 1)
     leak = found.leak(value, 1)
     if leak is not None:
-        node = leak.node
-        origin = traced.graph.origin(node)
-        scope = origin.scope if origin is not None else ""
-        raise problem(
-            "E-CAUSAL",
-            f"in output {output.name} {scope} {node.operation} lets a place see later ones",
-            hint="attention :causal t; or take (:autoregressive t) away",
-            output=output.name,
-            scope=scope,
-        ).locate(origin.span if origin is not None and origin.span else output.span)
+        origin = traced.graph.origin(leak.node)
+        place = origin.span if origin is not None else None
+        raise Problem(reading_ahead(leak, "E-CAUSAL", output.span, place))
 
 
 def tokens(traced: TracedOutput) -> list[Value]:

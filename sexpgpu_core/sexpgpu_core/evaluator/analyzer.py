@@ -185,7 +185,7 @@ class Analyzer(Expander):
             assert function is not None
             self.weight += COSTS.get(name.name, 0)
             if not function.least <= len(arguments) <= _most(function):
-                raise call_mistake(function, len(arguments))
+                raise call_mistake(function, len(arguments), form)
             if name.name in LINTS:
                 LINTS[name.name](self.m, name.name, form)
             if is_inline(name.name, len(arguments)):

@@ -177,6 +177,11 @@ LISTS = frozenset(("shape", "axes", "sizes", "counts", "list", "parts"))
 """Parameters of builtins that are lists, which others take as arguments one by one."""
 
 
+def last_is_list(function: Function) -> bool:
+    """Whether the last required parameter is one of LISTS."""
+    return function.lambda_list.strip("()").split(" &")[0].rpartition(" ")[2] in LISTS
+
+
 def wrong_count(function: Function, given: int) -> Problem:
     """E-CALL-ARGUMENTS with the lambda list."""
     least, most = function.least, function.most
@@ -186,8 +191,7 @@ def wrong_count(function: Function, given: int) -> Problem:
         wants = f"at least {least} argument" + "s" * (least != 1)
     else:
         wants = f"{least} to {most} arguments"
-    last = function.lambda_list.strip("()").split(" &")[0].rpartition(" ")[2]
-    more = "; a list is one argument: '(2 3), (list a b)" if last in LISTS else ""
+    more = "; a list is one argument: '(2 3), (list a b)" if last_is_list(function) else ""
     return problem(
         "E-CALL-ARGUMENTS",
         f"{function.name} takes {wants}, got {given}",

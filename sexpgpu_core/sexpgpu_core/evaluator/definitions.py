@@ -9,9 +9,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..diagnostics import nearest, problem
+from ..diagnostics import Change, Edit, nearest, problem
 from ..records import NamedTuple
-from .values import NIL, READER_SYMBOLS, Function, Symbol, Value, keyword
+from ..spans import Span
+from .values import NIL, READER_SYMBOLS, Cons, Function, Symbol, Value, keyword
 
 CORE_SYMBOLS: dict[str, Symbol] = {symbol.name: symbol for symbol in READER_SYMBOLS}
 """Symbols of the standard and of core, by upper-case name; visible in every module."""
@@ -177,8 +178,25 @@ def _odd(name: str, known: dict[Symbol, str], pairs: tuple[Value, ...]) -> Excep
                 "E-CALL-ARGUMENTS",
                 f"{name}: {told} stands where a keyword does",
                 hint=f"what follows has a keyword before it: {shown}",
+                edit=_with_axis(key) if ":axis" in shown.split() else None,
             )
     return problem("E-CALL-ARGUMENTS", f"{name}: a keyword has no value after it")
+
+
+def _with_axis(number: Value) -> Edit | None:
+    """`:axis` before a number of the call that is being made."""
+    from ..reader import element_span
+    from . import machine
+
+    tail = getattr(machine.current().call_form, "cdr", None)
+    while number.__class__ is int and tail.__class__ is Cons:
+        span = element_span(tail)
+        if tail.car == number and tail.car.__class__ is int and span.__class__ is Span:
+            assert span is not None
+            before = Span(span.source, span.start, span.start)
+            return Edit(f"write :axis {number}", (Change(before, ":axis "),))
+        tail = tail.cdr
+    return None
 
 
 def _unknown_keyword(name: str, key: Value, known: dict[Symbol, str]) -> Exception:

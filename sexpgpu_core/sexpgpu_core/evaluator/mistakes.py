@@ -33,15 +33,41 @@ def shape(name: str, wants: str, why: str | None = None, edit: Edit | None = Non
     )
 
 
-def call_mistake(function: Function, given: int) -> Problem:
+def call_mistake(function: Function, given: int, form: Cons | None = None) -> Problem:
     """E-CALL-ARGUMENTS found before the call is made."""
     from .closures import wrong_count
 
     error = wrong_count(function, given)
+    more = given > function.least == function.most
+    edit = _as_list(function, form) if more and form is not None else None
+    if edit is not None:
+        error = Problem(error.diagnostic._replace(edit=edit))
     if function.name == "map" and given == 2:  # as in Scheme
         hint = "(mapcar function list), or (map 'list function sequence)"
         error = Problem(error.diagnostic._replace(hint=hint))
     return error
+
+
+def _as_list(function: Function, form: Cons) -> Edit | None:
+    """The arguments that a list of sizes was given as, one by one, as that list."""
+    from .closures import last_is_list
+
+    tail = form.cdr
+    for _ in range(function.least - 1):
+        tail = tail.cdr
+    spans, numbers = [], True
+    while tail.__class__ is Cons:
+        spans.append(element_span(tail))
+        numbers = numbers and tail.car.__class__ is int
+        tail = tail.cdr
+    first, last = spans[0], spans[-1]
+    if not last_is_list(function) or first.__class__ is not Span or last.__class__ is not Span:
+        return None
+    assert first is not None
+    assert last is not None
+    whole = Span(first.source, first.start, last.end)
+    new = f"'({whole.text})" if numbers else f"(list {whole.text})"
+    return Edit(f"write {new}", (Change(whole, new),))
 
 
 def replacing(at: Value, old: str, new: str) -> Edit | None:

@@ -29,8 +29,12 @@ def check_causal(t: Tracer, y: Value, x: Value, axis: int) -> Diagnostic | None:
 def leaking(t: Tracer, leak: Leak, code: str, claim: Span | None) -> Diagnostic:
     """The diagnostic of a leak, at the operation that lets it in. `claim`: what says that there is
     none."""
+    return reading_ahead(leak, code, claim, place_of(t, leak.node, t.region))
+
+
+def reading_ahead(leak: Leak, code: str, claim: Span | None, place: Span | None) -> Diagnostic:
+    """The same of a leak in any graph. `place`: of its operation in the file."""
     node = leak.node
-    place = place_of(t, node, t.region)
     related = [Related("it is claimed here", claim)] if claim is not None and place != claim else []
     related += [Related(f"the way: {way(leak.path)}", None)]
     return diagnostic(

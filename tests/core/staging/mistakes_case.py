@@ -19,6 +19,14 @@ class Mistake(NamedTuple):
 
 
 MISTAKES = [
+    # Calls
+    Mistake(
+        "(let ((n 8)) (reshape x n n n))",
+        "E-CALL-ARGUMENTS",
+        ("reshape takes 2 arguments, got 4",),
+        "(let ((n 8)) (reshape x (list n n n)))",
+        "(reshape x n n n)",
+    ),
     # Products
     Mistake(
         "(let ((w (zeros '(10 64)))) (matmul x w))",
@@ -219,6 +227,7 @@ MISTAKES = [
         "(reshape x 8 4 16)",
         "E-CALL-ARGUMENTS",
         ("reshape takes 2 arguments, got 4", "a list is one argument"),
+        "(reshape x '(8 4 16))",
     ),
     Mistake(
         "(split x 5 :axis 1)",
@@ -268,7 +277,12 @@ MISTAKES = [
         ("softmax: axis 2 of a tensor with 2 axes", "-2 to -1 from the end"),
     ),
     Mistake("(sum x :axis '(0 0))", "E-SHAPE-AXIS", ("an axis is named twice in (0 0)",)),
-    Mistake("(mean x 1)", "E-CALL-ARGUMENTS", ("1 stands where a keyword does", ":axis :keep")),
+    Mistake(
+        "(mean x 1)",
+        "E-CALL-ARGUMENTS",
+        ("1 stands where a keyword does", ":axis :keep"),
+        "(mean x :axis 1)",
+    ),
     Mistake(
         "(mean (iota 64))", "E-DTYPE-ARGUMENT", ("it takes floats",), "(mean (cast (iota 64) :f32))"
     ),
