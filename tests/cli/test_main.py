@@ -17,7 +17,7 @@ from sexpgpu_core.diagnostics import problem
 
 VERBS = [
     *("check", "completion", "docs", "doctor", "eval", "explain", "fmt", "ir", "new", "plugins"),
-    *("annotate", "events", "run", "runs", "status", "stop"),
+    *("annotate", "events", "export-events", "run", "runs", "status", "stop"),
 ]
 
 
@@ -27,7 +27,7 @@ def test_help_groups_the_verbs_and_imports_none(program: Program) -> None:
     assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
         *("check", "eval", "fmt", "ir", "new", "variants", "predict", "run", "sample"),
         *("stop", "sweep"),
-        *("annotate", "checkpoint", "diagnostics", "events", "runs", "status"),
+        *("annotate", "checkpoint", "diagnostics", "events", "export-events", "runs", "status"),
         *("devices", "doctor", "plugins"),
         *("completion", "docs", "explain"),
     ]
