@@ -48,7 +48,7 @@ What to try next:
 def install(session: nox.Session, *more: str) -> None:
     """All distributions editable, in one resolve, with the devices' and tests' extras."""
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
-    session.install("-e", ".[cpu,digits]", *members, *more)
+    session.install("-e", ".[cpu,digits,images]", *members, *more)
 
 
 @nox.session
@@ -69,7 +69,7 @@ def dev(session: nox.Session) -> None:
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
     tools = (*TEST, "ruff", "mypy", "nox")
     session.run(
-        python, "-m", "pip", "install", "-e", ".[cpu,digits]", *members, *tools, external=True
+        python, "-m", "pip", "install", "-e", ".[cpu,digits,images]", *members, *tools, external=True
     )
 
 

@@ -4,6 +4,7 @@ for those of the smallest file."""
 from __future__ import annotations
 
 LOADER = "(defloader data (source (digits)) {} (stage :train :split (0 0.8)) {})"
+ONE = "(defloader data (source {}) (stage :train) (stage :val) (batch 8))"
 TEXT = "(defloader data (source (python-stdlib :limit 5000)) {} (batch 8))"
 RUN = "(defrun :steps 100 {})"
 OPTIMIZER = "(defun optimizer () {})"
@@ -46,6 +47,32 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("E-FIELD", LOADER.format("(batch 8) (split-by (:stratify lable))", "(stage :val)")),
     ("E-FIELD", LOADER.format("(batch 8)", "(stage :val :mask (kind 1))")),
     ("W-SPLIT-OVERLAP", LOADER.format("(batch 8)", "(stage :val :split (0.7 1))")),
+    ("E-FIELD", LOADER.format("(batch 8) (split-by (:group patient))", "(stage :val)")),
+    ("E-FIELD", LOADER.format("(batch 8) (split-by (:group image))", "(stage :val)")),
+    ("E-FIELD", LOADER.format("(batch 8)", "(stage :val :split-by (:stratify lable))")),
+    ("E-FIELD", LOADER.format("(batch 8) (map imag (lambda (x) x))", "(stage :val)")),
+    ("E-DATA-TYPE", LOADER.format("(batch 8) (map label (lambda (x) :odd))", "(stage :val)")),
+    ("E-OPTION-VALUE", LOADER.format("(batch 8) (map label 7)", "(stage :val)")),
+    ("E-OPTION-VALUE", TEXT.format("(windows 9 :short :keep) (stage :train) (stage :val)")),
+    ("E-OPTION-VALUE", TEXT.format("(windows 9 :documents :lines) (stage :train) (stage :val)")),
+    ("E-OPTION-VALUE", TEXT.format("(windows 9 :documents \"end\") (stage :train) (stage :val)")),
+    ("E-OPTION-VALUE", TEXT.format("(windows 9 :documents 10)"
+     " (stage :train :order :random) (stage :val)")),
+    ("E-OPTION-VALUE", TEXT.format("(windows 9 :documents 10 :shift t)"
+     " (stage :train) (stage :val)")),
+    ("E-OPTION-VALUE", TEXT.format("(windows 9) (split-by :hash) (stage :train) (stage :val)")),
+    ("E-OPTION", TEXT.format("(windows 9 :documnets 10) (stage :train) (stage :val)")),
+    ("E-OPTION-VALUE", "(defloader data (source (mixture (a 0 (digits)) (b 1 (digits))))\n"
+     "  (stage :train) (stage :val) (batch 8))"),
+    ("E-OPTION-VALUE", "(defloader data (source (mixture (a 1 (digits)) (b 1 (digits))))\n"
+     "  (stage :train :order :streams) (stage :val) (batch 8))"),
+    ("E-OPTION", ONE.format("(synthetic (lambda (i) i))")),
+    ("E-OPTION-VALUE", ONE.format("(synthetic 3 :examples 9)")),
+    ("E-DATA-TYPE", "(defloader data (source (synthetic (lambda (i) (list :x :no)) :examples 9))\n"
+     "  (stage :train) (stage :val) (batch 8))"),
+    ("E-DATA-MISSING", ONE.format('(csv "none.csv")')),
+    ("E-DATA-MISSING", ONE.format('(images "none")')),
+    ("E-OPTION", ONE.format('(csv "a.csv" :seperator ";")')),
     ("E-LOADER-STAGE", "(defeval val :loader (data :vla))"),
     ("E-LOADER-STAGE", "(defeval val :loader (dat :val))"),
     ("E-LOADER-STAGE", "(defloader data (source (digits)) (stage :tarin) (stage :val) (batch 8))"),

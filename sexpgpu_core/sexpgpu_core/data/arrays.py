@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
-from . import files
+from . import files, rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -131,7 +131,7 @@ def npy_header(options: Options) -> Header:
 class ArrayTable:
     """A table over arrays in memory or memory maps; rows are copied out by index."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], header: Header) -> None:
+    def __init__(self, arrays: Mapping[str, Any], header: Header) -> None:
         self.arrays = dict(arrays)
         self._count = header["count"] or 0
         for name, array in self.arrays.items():
@@ -156,6 +156,21 @@ class ArrayTable:
             target[...] = self.arrays[name][indices]
 
 
+class FileTable(ArrayTable):
+    """A table over arrays that stay in their files, or in memory."""
+
+    def read(self, indices: Any, out: Mapping[str, np.ndarray]) -> None:
+        for name, target in out.items():
+            found = rows.rows_of(self.arrays[name], indices)
+            if target.dtype.name == "int32":
+                ArrayTable._fits(name, found, "i32")
+            target[...] = found
+
+    @staticmethod
+    def _fits(name: str, array: Any, dtype: str) -> None:
+        """Whether an index fits an i32 is seen when it is read."""
+
+
 class NpzTable(ArrayTable):
     """The arrays of one .npz file, in memory."""
 
@@ -167,15 +182,32 @@ class NpzTable(ArrayTable):
         super().__init__(arrays, npz_header(options))
 
 
-class NpyTable(ArrayTable):
-    """.npy files; a field of one file is a memory map."""
+class NpyTable(FileTable):
+    """.npy files, whose rows stay in them."""
 
     def __init__(self, options: Options) -> None:
-        import numpy as np
-
         found = named_files(options, ("x",))
-        arrays = {}
+        arrays: dict[str, Any] = {}
         for name, paths in found.items():
-            maps = [np.load(path, mmap_mode="r", allow_pickle=False) for path in paths]
-            arrays[name] = maps[0] if len(maps) == 1 else np.concatenate(maps)
+            parts = [_rows(path) for path in paths]
+            arrays[name] = parts[0] if len(parts) == 1 else _joined(parts)
         super().__init__(arrays, npy_header(options))
+
+
+def _rows(path: Path) -> Any:
+    """The rows of a .npy file; an array in the order of Fortran is read whole."""
+    import numpy as np
+
+    mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # its header alone
+    if mapped.ndim == 0 or not mapped.flags.c_contiguous:
+        return np.array(mapped)
+    offset = int(mapped.offset)
+    return rows.FileRows(path, mapped.dtype, mapped.shape[0], mapped.shape[1:], offset)
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    import numpy as np
+
+    if all(isinstance(part, rows.FileRows) for part in parts):
+        return rows.Joined(parts)
+    return np.concatenate([rows.rows_of(part, slice(None)) for part in parts])

@@ -32,7 +32,7 @@ class Source:
 def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration) -> Any:
     """The cut of a stage. Raises Problem where its clauses do not fit the source."""
     cut, by = stage.windows or loader.windows, stage.split_by or loader.split_by
-    method, argument = method_of(by)
+    method, argument = method_of(by or source.header.get("split-by"))
     stream = "tokens" in source.header and not loader.whole
     if stream and cut is None:
         raise problem(

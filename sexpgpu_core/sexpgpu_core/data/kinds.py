@@ -38,6 +38,7 @@ _HERE = "sexpgpu_core.data."
 _TOKENIZER = SourceOption(
     "tokenizer", "(member :bytes :chars)", ":bytes", "bytes, or the distinct characters in order"
 )
+_COUNT = SourceOption("examples", "(integer 1)", None, "how many there are")
 _FILES = SourceOption("*", "(or string list)", "nil", "a field's name with its file, files or glob")
 
 SOURCES: tuple[SourceKind, ...] = (
@@ -91,6 +92,64 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "arrays:NpyTable",
     ),
     SourceKind(
+        "safetensors",
+        "table",
+        "The tensors of a safetensors file; axis 0 counts examples.",
+        (),
+        _HERE + "tensor_files:header",
+        _HERE + "tensor_files:SafetensorsTable",
+    ),
+    SourceKind(
+        "token-shards",
+        "stream",
+        "Files of tokens, u16 or u32, raw or as llm.c writes them; field tokens (i32).",
+        (
+            SourceOption("dtype", "(member :u16 :u32)", ":u16", "of files without a header"),
+            SourceOption("vocab", "(integer 1)", "nil", "how many tokens there are"),
+        ),
+        _HERE + "shards:header",
+        _HERE + "shards:TokenShards",
+    ),
+    SourceKind(
+        "csv",
+        "table",
+        "Columns of csv files by name or number: whole numbers i32, others f32, the rest is text.",
+        (
+            SourceOption("separator", "string", '","', "what stands between cells"),
+            SourceOption("header", "t", "t", "nil where the first line is data"),
+        ),
+        _HERE + "tabular:csv_header",
+        _HERE + "tabular:CsvTable",
+    ),
+    SourceKind(
+        "jsonl",
+        "table",
+        "An object a line; its keys are columns, of numbers, lists of numbers or texts.",
+        (),
+        _HERE + "tabular:jsonl_header",
+        _HERE + "tabular:JsonTable",
+    ),
+    SourceKind(
+        "images",
+        "table",
+        "A folder a class of PNG or JPEG files: image u8 (h w 3), label i32 by sorted names.",
+        (
+            SourceOption("size", "t", "nil", "n or (h w), to which each is scaled"),
+            SourceOption("channels", "(member 1 3 4)", "3", "grey, colours, colours and alpha"),
+        ),
+        _HERE + "images:header",
+        _HERE + "images:Images",
+        ("sexpgpu[images]",),
+    ),
+    SourceKind(
+        "synthetic",
+        "table",
+        "A function of an example's number gives a property list of its fields.",
+        (_COUNT,),
+        _HERE + "synthetic:header",
+        _HERE + "synthetic:Synthetic",
+    ),
+    SourceKind(
         "none",
         "table",
         "No fields: the data is drawn in prepare. :examples n makes an epoch.",
@@ -112,13 +171,17 @@ def resolve(reference: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def complete(row: Any, arguments: tuple[Any, ...], given: Mapping[str, Any], base: str) -> Any:
-    """A source's options: what was given, defaults for the rest, `arguments` and `base`.
+def complete(
+    row: Any, arguments: tuple[Any, ...], given: Mapping[str, Any], base: str, host: Any = None
+) -> Any:
+    """A source's options: what was given, defaults for the rest, `arguments`, `base` and `host`.
 
     Raises E-OPTION for a keyword that the kind does not take or that it misses.
     """
     known = {option.name: option for option in row.options}
     options: dict[str, Any] = {"arguments": arguments, "base": base}
+    if host is not None and "*" not in known:
+        options["host"] = host
     for option in row.options:
         if option.name != "*" and option.default is not None:
             options[option.name] = _datum(option.default)
@@ -145,8 +208,8 @@ def _takes(row: Any, known: Mapping[str, Any]) -> str:
 
 
 def _datum(text: str) -> Any:
-    if text.lower() == "nil":
-        return None
+    if text.lower() in ("nil", "t"):
+        return True if text.lower() == "t" else None
     if text.startswith('"'):
         return text[1:-1]
     try:

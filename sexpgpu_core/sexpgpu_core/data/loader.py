@@ -17,12 +17,13 @@ from ..diagnostics import (
     nearest,
     problem,
 )
-from ..experiment.declarations import LoaderDeclaration, SourceDeclaration
+from ..experiment.declarations import LoaderDeclaration, SourceDeclaration, StageDeclaration
 from ..experiment.protocols import Header
 from ..ir.types import Type
 from ..spans import Span
 from . import kinds
 from .files import fingerprint
+from .mixture import MixtureStage, merged_header
 from .stage import Stage
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Loader:
         self._headers: dict[int, Header] = {}
         self._readers: dict[int, Any] = {}
         self._prints: dict[int, str] = {}
-        self._stages: dict[str, Stage] = {}
+        self._stages: dict[str, Stage | MixtureStage] = {}
         self._lock = allocate_lock()
 
     # -- facts, without NumPy
@@ -172,8 +173,12 @@ class Loader:
             yield self._located(partial(here.evaluation, number, chosen), stage)
 
     def reader(self, stage: str | None = None) -> Any:
-        """The source's Reader or StreamReader, loaded once; safe from several threads."""
+        """The source's Reader or StreamReader, loaded once; safe from several threads. Of a mixture
+        that of its first source."""
         source = self._source(stage)
+        return self._reader(source if source.kind != "mixture" else source.arguments[0][2])
+
+    def _reader(self, source: SourceDeclaration) -> Any:
         with self._lock:
             if id(source) not in self._readers:
                 row = self._row(source)
@@ -196,7 +201,8 @@ class Loader:
         source, header = self.declaration.source, self.header()
         paths = header.get("paths", ())
         count = header.get("count") or header.get("tokens")
-        told = " ".join(str(argument) for argument in source.arguments)
+        mixed = source.kind == "mixture"
+        told = " ".join(str(a[0] if mixed else a) for a in source.arguments)
         return {
             "loader": self.name,
             "source": told or source.kind,
@@ -208,7 +214,7 @@ class Loader:
 
     # -- inside
 
-    def _stage(self, name: str) -> Stage:
+    def _stage(self, name: str) -> Stage | MixtureStage:
         name = name.lstrip(":").lower()
         if name not in self.declaration.stages:
             near = nearest(name, self.declaration.stages)
@@ -220,15 +226,16 @@ class Loader:
             self._stages[name] = made
         return self._stages[name]
 
-    def _new_stage(self, name: str) -> Stage:
-        return Stage(
-            self.declaration,
-            self.declaration.stages[name],
-            self.header(name),
-            self.seed,
-            lambda: self.reader(name),
-            self._host,
-        )
+    def _new_stage(self, name: str) -> Stage | MixtureStage:
+        source, stage = self._source(name), self.declaration.stages[name]
+        if source.kind != "mixture":
+            return self._of(source, stage)
+        parts = {n: (weight, self._of(of, stage, n)) for n, weight, of in source.arguments}
+        return MixtureStage(self.name, stage, parts, self.seed)
+
+    def _of(self, source: SourceDeclaration, stage: StageDeclaration, named: str = "") -> Stage:
+        header, read = self._header(source), partial(self._reader, source)
+        return Stage(self.declaration, stage, header, self.seed, read, self._host, named)
 
     def _source(self, stage: str | None) -> SourceDeclaration:
         own = self.declaration.stages.get(stage.lstrip(":").lower()) if stage else None
@@ -244,16 +251,22 @@ class Loader:
         return row
 
     def _options(self, row: Any, source: SourceDeclaration) -> Any:
-        return kinds.complete(row, source.arguments, source.options, self._base)
+        return kinds.complete(row, source.arguments, source.options, self._base, self._host)
 
     def _header(self, source: SourceDeclaration) -> Header:
         if id(source) not in self._headers:
-            row = self._row(source)
-            made = self._placed(
-                lambda: kinds.resolve(row.header)(self._options(row, source)), source
-            )
-            self._headers[id(source)] = made
+            self._headers[id(source)] = self._made_header(source)
         return self._headers[id(source)]
+
+    def _made_header(self, source: SourceDeclaration) -> Header:
+        if source.kind == "mixture":
+            parts = {name: self._header(of) for name, _, of in source.arguments}
+            return merged_header(parts, [weight for _, weight, _ in source.arguments])
+        row = self._row(source)
+        made: Header = self._placed(
+            lambda: kinds.resolve(row.header)(self._options(row, source)), source
+        )
+        return made
 
     def _located(self, work: Any, stage: str) -> Any:
         return self._placed(work, self._source(stage))

@@ -83,10 +83,12 @@ class Stage:
         """Types of one example, as `(fields ...)` names them and `(map ...)` makes them."""
         return self._mapping.fields()
 
-    def shared(self, other: Stage) -> int:
+    def shared(self, other: Any) -> int:
         """Positions that both stages read of one source; 0 where they cut it by other rules, or
         where masks keep them apart."""
         if self.declaration.source or other.declaration.source or self.loader.whole:
+            return 0
+        if not isinstance(other, Stage):
             return 0
         mine, theirs = self.declaration.mask, other.declaration.mask
         if mine and theirs and mine[0] == theirs[0] and mine[1] != theirs[1]:
@@ -136,6 +138,10 @@ class Stage:
         else:
             index = position
         return self._places(index, self._shift(epoch) if kind == "shuffled" else 0)
+
+    def in_order(self, index: np.ndarray) -> np.ndarray:
+        """Places of examples in the source's own order."""
+        return self._places(index)
 
     def _anywhere(self, epoch: int, position: np.ndarray) -> np.ndarray:
         found: np.ndarray = self.cut.anywhere(self._keys(epoch), position)

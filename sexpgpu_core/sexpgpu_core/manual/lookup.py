@@ -38,7 +38,9 @@ def find(name: str, registry: Registry | None = None) -> Word | None:
         return _builtin(name)
     if name in _told_macros():
         return _macro(name)
-    return module_word(name, registry) if registry is not None else None
+    if registry is None:
+        return None
+    return module_word(name, registry) or _source(name, registry)
 
 
 def names(registry: Registry | None = None) -> Iterator[str]:
@@ -48,6 +50,7 @@ def names(registry: Registry | None = None) -> Iterator[str]:
     yield from dict.fromkeys([*seen, *_told_macros()])
     if registry is not None:
         yield from module_words(registry)
+        yield from registry.names("sources")
 
 
 def _listed(name: str, chapter: Chapter) -> Word:
@@ -85,6 +88,22 @@ def _told_macros() -> dict[str, tuple[str, str]]:
 def _macro(name: str) -> Word:
     usage, doc = _told_macros()[name]
     return Word(name, "form of the run file", usage, doc, (), False, "run-file")
+
+
+def _source(name: str, registry: Registry) -> Word | None:
+    """A kind of source, with its options."""
+    row = registry.get("sources", name)
+    if row is None:
+        return None
+    named = [o for o in row.options if o.name != "*"]
+    told = " ".join(f"[:{o.name} {o.type}]" for o in named)
+    usage = f"(source ({' '.join(filter(None, (name, '...', told)))}))"
+    lines = [row.doc, *(f":{o.name} is {o.doc}." for o in named if o.doc)]
+    if row.needs:
+        lines.append("Needs " + ", ".join(row.needs) + ".")
+    return Word(
+        name, f"source of a loader, a {row.shape}", usage, " ".join(lines), (), False, "data"
+    )
 
 
 def call_of(name: str, lambda_list: str) -> str:

@@ -73,6 +73,16 @@ class Collector:
         """What a row's `header` or `load` makes of a source."""
         from importlib import import_module
 
-        module, _, attribute = getattr(self.sources[source.kind], which).partition(":")
-        options = {**source.options, "arguments": source.arguments, "base": self.base}
+        from ..data.kinds import complete
+        from ..evaluator import machine
+        from .host_calls import HostCalls
+
+        if source.kind == "mixture":
+            from ..data.mixture import merged_header
+
+            parts = {name: self.read(of, "header") for name, _, of in source.arguments}
+            return merged_header(parts, [weight for _, weight, _ in source.arguments])
+        row, host = self.sources[source.kind], HostCalls(machine.current())
+        module, _, attribute = getattr(row, which).partition(":")
+        options = complete(row, source.arguments, source.options, self.base, host)
         return getattr(import_module(module), attribute)(options)

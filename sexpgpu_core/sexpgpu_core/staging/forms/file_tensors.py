@@ -100,9 +100,12 @@ def _read(reader: Any, field: str, dtype: Any) -> np.ndarray:
     """The array in a dtype, contiguous. A reader without whole arrays gives all its rows."""
     import numpy as np
 
+    from ...data.rows import rows_of
+
     arrays = getattr(reader, "arrays", None)
     if arrays is not None:
-        return np.ascontiguousarray(arrays[field]).astype(dtype, copy=False)
+        whole = rows_of(arrays[field], slice(None))
+        return np.ascontiguousarray(whole).astype(dtype, copy=False)
     raise problem("E-DATA-FORMAT", "file-tensor: the source gives rows, and no array as a whole")
 
 

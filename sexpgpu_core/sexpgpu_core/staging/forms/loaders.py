@@ -187,9 +187,10 @@ class LoaderReader:
         if key == "map":
             return [self._one_map(t.car) for t in literal(d, tail, ":map")]
         if key == "split-by":
-            return self._method(
-                literal(d, tail, ":split-by")[0] if is_literal_list(tail.car) else tail
-            )
+            listed = is_literal_list(tail.car)
+            inner = literal(d, tail, ":split-by")[0] if listed else tail
+            of_field = any(_is_word(inner.car, word) for word in ("stratify", "group"))
+            return self._method(tail if of_field else inner)
         if key == "mask":
             name, value = literal(d, tail, ":mask")
             return d.name(name, "a field").name.lower(), d.slot(value, "the value of :mask")

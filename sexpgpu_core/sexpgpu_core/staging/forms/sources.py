@@ -62,7 +62,7 @@ def read_source(d: Declaration, tail: Cons, more: tuple[str, ...] = ()) -> ReadS
 def _literal_or_slot(d: Declaration, tail: Cons, what: str) -> Any:
     """An option of a source: a form, or a literal list whose head is no function."""
     form = tail.car
-    if form.__class__ is Cons and form.car.__class__ is Cons:
+    if form.__class__ is Cons and (form.car.__class__ is Cons or form.car.__class__ is int):
         return [_literal_or_slot(d, t, what) for t in tails(form)]
     return d.slot(tail, what)
 
