@@ -68,9 +68,8 @@ def dev(session: nox.Session) -> None:
     python = str(ROOT / ".venv" / folder / "python")
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
     tools = (*TEST, "ruff", "mypy", "nox")
-    session.run(
-        python, "-m", "pip", "install", "-e", ".[cpu,digits,images]", *members, *tools, external=True
-    )
+    whole = ("-e", ".[cpu,digits,images]")
+    session.run(python, "-m", "pip", "install", *whole, *members, *tools, external=True)
 
 
 TWO = ("--numprocesses", "2", "--dist", "loadfile", "--max-worker-restart", "0")
