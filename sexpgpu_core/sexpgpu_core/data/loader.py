@@ -18,12 +18,13 @@ from ..diagnostics import (
     problem,
 )
 from ..experiment.declarations import LoaderDeclaration, SourceDeclaration, StageDeclaration
+from ..experiment.headers import merged_header
 from ..experiment.protocols import Header
 from ..ir.types import Type
 from ..spans import Span
 from . import kinds
 from .files import fingerprint
-from .mixture import MixtureStage, merged_header
+from .mixture import MixtureStage
 from .stage import Stage
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import problem
 from ..experiment.declarations import StageDeclaration
-from ..experiment.protocols import Header
 from ..ir.types import Type, numpy_dtype
 from . import order
 
@@ -26,24 +25,6 @@ if TYPE_CHECKING:
 _BLOCK = 1024
 _MOST = 32
 """Sources at most: with more the heaviest could have fewer than none in a block."""
-
-
-def merged_header(parts: Mapping[str, Header], weights: Sequence[float]) -> Header:
-    """What the headers of all sources say together."""
-    headers = list(parts.values())
-    found: dict[str, Any] = {
-        "fields": headers[0]["fields"],
-        "sources": tuple(parts),
-        "weights": tuple(weights),
-        "paths": tuple(path for header in headers for path in header.get("paths", ())),
-    }
-    for key in ("tokens", "count"):
-        if all(header.get(key) is not None for header in headers):
-            found[key] = sum(header[key] for header in headers)
-    vocabularies = [header.get("vocab") for header in headers]
-    if all(v is not None for v in vocabularies):
-        found["vocab"] = max(v for v in vocabularies if v is not None)
-    return found
 
 
 class MixtureStage:

@@ -40,7 +40,7 @@ def file_tensor(form: Cons, environment: Value) -> Value:
     if not parts:
         raise d.refuse("a source is missing", hint='(file-tensor (npz "a.npz" :field "table"))')
     read = read_source(d, parts[0], more=("field",))
-    if read.kind in ("mixture", "none"):
+    if read.kind in ("mixture", "none", "synthetic"):
         raise d.refuse(f"{read.kind} has no array", parts[0])
     options = keyword_pairs(d, parts[0].cdr, ("dtype",))
     dtype = d.slot(options["dtype"], ":dtype") if "dtype" in options else None
@@ -100,11 +100,10 @@ def _read(reader: Any, field: str, dtype: Any) -> np.ndarray:
     """The array in a dtype, contiguous. A reader without whole arrays gives all its rows."""
     import numpy as np
 
-    from ...data.rows import rows_of
-
     arrays = getattr(reader, "arrays", None)
     if arrays is not None:
-        whole = rows_of(arrays[field], slice(None))
+        found = arrays[field]  # in memory, or rows that stay in their file
+        whole = found.rows(slice(None)) if hasattr(found, "rows") else found
         return np.ascontiguousarray(whole).astype(dtype, copy=False)
     raise problem("E-DATA-FORMAT", "file-tensor: the source gives rows, and no array as a whole")
 
