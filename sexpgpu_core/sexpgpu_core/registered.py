@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .compile.probes import Row
     from .data.loader import Loader
     from .evaluator.evaluator import Evaluator
-    from .experiment.declarations import Experiment
+    from .experiment.declarations import Experiment, LoaderDeclaration
 
 
 def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
@@ -40,13 +40,23 @@ def loaders_of(
 ) -> dict[str, Loader]:
     """The loaders that a file declares; nothing is read yet."""
     from .data.loader import Loader
-    from .staging.host_calls import HostCalls
 
-    rows, host = source_rows(registry), HostCalls(evaluator)
+    rows, host = source_rows(registry), None
+    if any(_calls(declared) for declared in experiment.loaders.values()):
+        from .staging.host_calls import HostCalls
+
+        host = HostCalls(evaluator)
     return {
         name: Loader(declared, base, experiment.run.seed, rows, host)
         for name, declared in experiment.loaders.items()
     }
+
+
+def _calls(of: LoaderDeclaration) -> bool:
+    """Whether functions of the file make a loader's examples."""
+    stages = of.stages.values()
+    kinds = [of.source, *(s.source for s in stages if s.source is not None)]
+    return bool(of.maps) or any(s.maps for s in stages) or "synthetic" in repr(kinds)
 
 
 def source_rows(registry: Registry) -> list[Any]:

@@ -12,10 +12,12 @@ from ..diagnostics import Problem, problem
 from ..experiment.declarations import LoaderDeclaration, StageDeclaration, Windows
 from ..experiment.protocols import Header
 from ..ir.types import Type
-from . import columns, documents, index, order, rows, split, windows
+from . import order, split, windows
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from . import documents
 
 Arrays = dict[str, "np.ndarray"]
 
@@ -48,7 +50,7 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
         raise problem(
             "E-OPTION", ":mask marks examples of a table; a stream has none", option=":mask"
         )
-    if not documents.documented(cut):
+    if not windows.documented(cut):
         if method != "position":
             raise problem(
                 "E-OPTION-VALUE",
@@ -85,6 +87,8 @@ class Whole:
                 "E-OPTION", "(map ...) is of examples: (whole) data has none", clause="map"
             )
         self._source, self._mask = source, stage.mask
+        from . import columns
+
         self._columns = columns.Columns(loader.fields, source.header, loader.whole)
         self.examples: int | None = 1 if loader.whole else source.header.get("count")
 
@@ -113,6 +117,8 @@ class Table:
         argument: Any,
     ) -> None:
         self._source, self._mask, self._method = source, stage.mask, (method, argument)
+        from . import columns
+
         self._columns = columns.Columns(loader.fields, source.header, False)
         self._ranked: Callable[[np.ndarray], np.ndarray] | None = None
         if method in ("stratify", "group"):
@@ -137,6 +143,8 @@ class Table:
         found = split.ranges(count or 0, pairs)
         if self._method[0] != "group" or count is None:
             return found
+        from . import index
+
         given = index.source_stamp(self._source.header)
         said = None if given is None else (given, self._method, found, self._columns.said())
         kept = index.facts("groups", said, lambda: split.at_borders(found, self._borders()))
@@ -219,6 +227,8 @@ class Stream:
     def read(self, places: np.ndarray, names: Iterable[str] | None) -> Arrays:
         import numpy as np
 
+        from . import rows
+
         tokens = self._source.reader().tokens()
         return {"tokens": rows.runs_of(tokens, places, self.windows.size).astype(np.int32)}
 
@@ -229,6 +239,8 @@ class Documents:
     def __init__(
         self, source: Source, stage: StageDeclaration, cut: Windows, seed: int | None
     ) -> None:
+        from . import documents, index
+
         self._source, self.windows, self._seed = source, cut, seed
         kind = (stage.order or "").lstrip(":")
         wrong = documents.refuse(cut, kind)
@@ -245,6 +257,8 @@ class Documents:
 
     def _made(self) -> documents.Cut:
         if self._cut is None:
+            from . import documents, index
+
             reader, cut = self._source.reader(), self.windows
             given = index.source_stamp(self._source.header)
             said = None if given is None else (given, repr(cut.documents))
@@ -257,6 +271,8 @@ class Documents:
 
     def fields(self) -> dict[str, Type]:
         dtype, _ = self._source.header["fields"]["tokens"]
+        from . import documents
+
         return documents.fields(self.windows, dtype, self._streams)
 
     def texts(self) -> dict[str, str]:

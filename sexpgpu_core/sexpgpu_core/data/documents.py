@@ -13,22 +13,13 @@ from ..diagnostics import Problem, problem
 from ..experiment.declarations import Windows
 from ..ir.types import Type
 from . import rows, split
+from .windows import is_set
 
 if TYPE_CHECKING:
     import numpy as np
 
 _SCANNED = 1 << 24
 """Tokens that are looked at together for the ends of documents."""
-
-
-def documented(windows: Windows | None) -> bool:
-    """Whether windows stay within documents."""
-    return windows is not None and (windows.pack or is_set(windows.documents))
-
-
-def is_set(value: Any) -> bool:
-    """Whether an option is set; nil is not."""
-    return value is not None and value is not False
 
 
 def fields(windows: Windows, dtype: str, streams: bool) -> dict[str, Type]:

@@ -18,17 +18,17 @@ from ..diagnostics import (
     problem,
 )
 from ..experiment.declarations import LoaderDeclaration, SourceDeclaration, StageDeclaration
-from ..experiment.headers import merged_header
 from ..experiment.protocols import Header
 from ..ir.types import Type
 from ..spans import Span
 from . import kinds
 from .files import fingerprint
-from .mixture import MixtureStage
 from .stage import Stage
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from .mixture import MixtureStage
 
 
 class Loader:
@@ -231,6 +231,8 @@ class Loader:
         source, stage = self._source(name), self.declaration.stages[name]
         if source.kind != "mixture":
             return self._of(source, stage)
+        from .mixture import MixtureStage
+
         parts = {n: (weight, self._of(of, stage, n)) for n, weight, of in source.arguments}
         return MixtureStage(self.name, stage, parts, self.seed)
 
@@ -261,6 +263,8 @@ class Loader:
 
     def _made_header(self, source: SourceDeclaration) -> Header:
         if source.kind == "mixture":
+            from ..experiment.headers import merged_header
+
             parts = {name: self._header(of) for name, _, of in source.arguments}
             return merged_header(parts, [weight for _, weight, _ in source.arguments])
         row = self._row(source)

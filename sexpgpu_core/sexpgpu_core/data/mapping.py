@@ -39,9 +39,6 @@ class Mapping:
 
     def fields(self) -> dict[str, Type]:
         """Types of one example; a mapped field's is that of what the first example gives."""
-        if not self._maps:
-            found: dict[str, Type] = self._cut.fields()
-            return found
         if self._types is None:
             self._types = {**self._cut.fields(), **{n: self._first(n) for n in self._maps}}
         return self._types
@@ -53,9 +50,6 @@ class Mapping:
         return type_of(name, value)
 
     def read(self, places: Any, names: Iterable[str] | None, epoch: int) -> dict[str, np.ndarray]:
-        if not self._maps:
-            found: dict[str, np.ndarray] = self._cut.read(places, names)
-            return found
         types = self.fields()
         wanted = [n for n in types if names is None or n in set(names)]
         plain = [n for n in wanted if n not in self._maps]

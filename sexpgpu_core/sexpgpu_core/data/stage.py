@@ -11,7 +11,6 @@ from ..experiment.protocols import Header
 from ..ir.types import Type
 from . import order, split, windows
 from .cuts import Source, make_cut
-from .mapping import Mapping
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +38,11 @@ class Stage:
         self.loader, self.declaration, self.header = loader, stage, header
         self._seed, self._source = seed, source
         self.cut = make_cut(Source(loader.name, header, reader), loader, stage)
-        self._mapping = Mapping(stage.maps or loader.maps, self.cut, host, self._keys)
+        self._mapping: Any = None
+        if stage.maps or loader.maps:
+            from .mapping import Mapping
+
+            self._mapping = Mapping(stage.maps or loader.maps, self.cut, host, self._keys)
         self._ahead: tuple[int, np.ndarray] | None = None
 
     # -- facts
@@ -81,7 +84,8 @@ class Stage:
 
     def fields(self) -> dict[str, Type]:
         """Types of one example, as `(fields ...)` names them and `(map ...)` makes them."""
-        return self._mapping.fields()
+        found: dict[str, Type] = (self._mapping or self.cut).fields()
+        return found
 
     def shared(self, other: Any) -> int:
         """Positions that both stages read of one source; 0 where they cut it by other rules, or
@@ -185,4 +189,8 @@ class Stage:
         self, places: np.ndarray | None, names: Iterable[str] | None, epoch: int = 0
     ) -> dict[str, np.ndarray]:
         """The fields of some examples, or of all that there is."""
-        return self._mapping.read(places, names, epoch)
+        if self._mapping is not None:
+            mapped: dict[str, np.ndarray] = self._mapping.read(places, names, epoch)
+            return mapped
+        found: dict[str, np.ndarray] = self.cut.read(places, names)
+        return found

@@ -14,7 +14,6 @@ from ..caches import remembered
 from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files
-from .rows import FileRows, Joined
 
 if TYPE_CHECKING:
     import numpy as np
@@ -153,6 +152,8 @@ class FileText:
 
         self.characters: str | None = None
         if not _is_chars(options):
+            from .rows import FileRows, Joined
+
             sizes = [path.stat().st_size for path in paths]
             self._edges = [0, *accumulate(sizes)]
             self._tokens: Any = (

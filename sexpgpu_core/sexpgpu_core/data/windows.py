@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..experiment.declarations import Windows
 from . import order, split
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+def documented(windows: Windows | None) -> bool:
+    """Whether windows stay within documents."""
+    return windows is not None and (windows.pack or is_set(windows.documents))
+
+
+def is_set(value: Any) -> bool:
+    """Whether an option is set; nil is not."""
+    return value is not None and value is not False
 
 
 def stride(windows: Windows) -> int:

@@ -6,11 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..diagnostics import Related, problem
-from ..evaluator import machine
 from ..evaluator.values import Symbol, Value
-from ..experiment.headers import merged_header
 from ..spans import Span
-from .host_calls import HostCalls
 
 HashFiles = Callable[[str, Iterable[Any]], str]
 """What is said of files, and their paths, to a hash of both and of their contents."""
@@ -77,10 +74,15 @@ class Collector:
         from importlib import import_module
 
         if source.kind == "mixture":
+            from ..experiment.headers import merged_header
+
             parts = {name: self.read(of, "header") for name, _, of in source.arguments}
             return merged_header(parts, [weight for _, weight, _ in source.arguments])
         module, _, attribute = getattr(self.sources[source.kind], which).partition(":")
         options = {**source.options, "arguments": source.arguments, "base": self.base}
         if source.kind == "synthetic":  # its examples are made by a function of the file
+            from ..evaluator import machine
+            from .host_calls import HostCalls
+
             options["host"] = HostCalls(machine.current())
         return getattr(import_module(module), attribute)(options)
