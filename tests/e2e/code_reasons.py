@@ -9,6 +9,8 @@ SHOWN_BY = {
     "E-READ-ENCODING": E2E + "mistakes.py::test_a_file_that_is_none_is_told",
     "E-LIMIT-NODES": CORE + "ir/test_ir_builder.py"
     "::test_a_graph_of_too_many_nodes_is_told_when_it_gets_there",
+    "E-DATA-LOST": CORE + "data/test_data_rows.py"
+    "::test_a_file_that_is_cut_removed_or_written_to_is_lost",
     "W-DATA-WAIT": CORE + "runtime/test_run_throughput.py"
     "::test_steps_that_wait_for_data_are_told_with_the_share",
     "E-DATA-TYPE": CORE + "data/test_data_loader.py::test_integers_beyond_an_i32_are_told",
@@ -67,7 +69,7 @@ _LATER = {
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
     "lints of passes": "W-EVAL-PARTIAL W-SMOOTHED-METRIC",
     "lints of scopes": "W-SCOPE-UNNAMED",
-    "looking at the data": "E-DATA-TOKEN E-DATA-LOST W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED",
+    "looking at the data": "E-DATA-TOKEN W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED",
     "bundles, devices that are not deterministic": "W-NONDETERMINISTIC E-CLAIM",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
