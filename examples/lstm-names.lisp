@@ -5,17 +5,17 @@
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
-(defknob names  "data/names.txt" "A text file with a name a line." :type string)
-(defknob longest 16   "Letters of a name, with its line's end."    :type (integer 1))
-(defknob depth   2    "LSTM layers."                               :type (integer 1))
-(defknob width   96   "Units of a layer."                          :type (integer 1))
-(defknob rate    0.2  "Dropout."                                   :type (float 0 (1)))
-(defknob batch-size 64 "Names in a step."                          :type (integer 1))
-(defknob lr      4e-3 "Peak learning rate."                        :type (float (0) 1))
-(defknob epochs  8    "Passes over the names."                     :type (integer 1))
+(defknob names      "data/names.txt" "A text file with a name a line." :type string)
+(defknob longest    16               "Letters of a name, with its line's end." :type (integer 1))
+(defknob depth      2                "LSTM layers." :type (integer 1))
+(defknob width      96               "Units of a layer." :type (integer 1))
+(defknob rate       0.2              "Dropout." :type (float 0 (1)))
+(defknob batch-size 64               "Names in a step." :type (integer 1))
+(defknob lr         4e-3             "Peak learning rate." :type (float (0) 1))
+(defknob epochs     8                "Passes over the names." :type (integer 1))
 
 (defvariant smoke "A second or two." :depth 1 :width 16 :batch-size 8 :epochs 1)
-(defvariant gpu "Wide and deep." :depth 3 :width 1024 :batch-size 1024 :epochs 40)
+(defvariant gpu   "Wide and deep." :depth 3 :width 1024 :batch-size 1024 :epochs 40)
 
 (defloader lines
   (source (text-files names :tokenizer :chars))

@@ -25,7 +25,7 @@
      (source ,@(if arrays
                    `((npz ,arrays))
                    `((idx :image ,(format nil "~a/~a" folder images)
-                          :label ,(format nil "~a/~a" folder labels)))))
+                      :label ,(format nil "~a/~a" folder labels)))))
      (stage :train :split (0 0.85))
      (stage :val   :split (0.85 1) :batch 100)
      (batch 50)))

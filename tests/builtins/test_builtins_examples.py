@@ -82,6 +82,7 @@ ELSEWHERE = frozenset(
         "instance",
         "lecun",
         "losses",
+        "over-pass",
         "metric",
         "normal",
         "operation",

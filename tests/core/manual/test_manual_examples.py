@@ -19,8 +19,8 @@ from sexpgpu_core.evaluator.values import MultipleValues
 from sexpgpu_core.manual import CHAPTERS, entries, find, names
 
 ORACLE = Path(__file__).parents[2] / "fuzz" / "oracle.lisp"
-SHOWN_ELSEWHERE = {"load-params", "file-tensor", "with-weights", "with-call"}
-"""Words that want files or averages, with examples in tests/e2e; and one that is not there."""
+SHOWN_ELSEWHERE = {"load-params", "file-tensor", "stage-stat", "with-weights", "with-call"}
+"""Words that want files, data or averages, with examples in tests/e2e; and one not there."""
 
 
 class Case(NamedTuple):
