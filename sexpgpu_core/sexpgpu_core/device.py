@@ -125,3 +125,42 @@ class Device(Protocol):
     def open(
         self, units: Sequence[Unit], persistent: Persistent, world: World = ..., threads: int = ...
     ) -> Session: ...
+
+
+class ArraySnapshot:
+    """Arrays in the host's memory that nobody changes until they are released."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self._arrays = arrays
+
+    def array(self, name: str) -> Any:
+        return self._arrays[name]
+
+    def release(self) -> None:
+        self._arrays = {}
+
+
+class HostValues:
+    """The part of a session that holds its persistent values, where the host can reach them."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self._arrays = arrays
+
+    def write(self, name: str, value: Any) -> None:
+        """Copy a value in. TypeError where shape or dtype are not the layout's."""
+        target = self._arrays[name]
+        check_fits(name, value, target)
+        target[...] = value
+
+    def read(self, name: str) -> Any:
+        """A copy of a persistent value, as of the last launch."""
+        return self._arrays[name].copy()
+
+    def snapshot(self, names: Sequence[str]) -> ArraySnapshot:
+        return ArraySnapshot({n: self._arrays[n].copy() for n in names})
+
+
+def check_fits(name: str, value: Any, target: Any) -> None:
+    """TypeError where a value has not the shape and dtype of what it is written over."""
+    if value.shape != target.shape or value.dtype != target.dtype:
+        raise TypeError(f"{name}: {value.dtype} {value.shape} for {target.dtype} {target.shape}")

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sexpgpu_core.device import DeviceFacts, Done, Outcome, Unit, World
+from sexpgpu_core.device import (
+    ArraySnapshot,
+    DeviceFacts,
+    Done,
+    Outcome,
+    Unit,
+    World,
+    check_fits,
+)
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir import Builder, Graph, Node, Value
 from sexpgpu_core.ir.operation import Operations
@@ -18,7 +26,6 @@ from sexpgpu_core.passes.rebuild import rebuild
 from sexpgpu_core.plan.plan import Persistent
 
 from . import host
-from .session import CpuSnapshot
 
 NEXT = "next:"
 ALONE = World()
@@ -82,17 +89,15 @@ class ReferenceSession:
 
     def write(self, name: str, value: Any) -> None:
         """Copy a value in. TypeError where shape or dtype are not the layout's."""
-        old = self.values[name]
-        if value.shape != old.shape or value.dtype != old.dtype:
-            raise TypeError(f"{name}: {value.dtype} {value.shape} for {old.dtype} {old.shape}")
+        check_fits(name, value, self.values[name])
         self.values[name] = value.copy()
 
     def read(self, name: str) -> Any:
         return self.values[name].copy()
 
-    def snapshot(self, names: Sequence[str]) -> CpuSnapshot:
+    def snapshot(self, names: Sequence[str]) -> ArraySnapshot:
         # Values are replaced and never changed in place, so no copy is needed.
-        return CpuSnapshot({n: self.values[n] for n in names})
+        return ArraySnapshot({n: self.values[n] for n in names})
 
     def add(self, unit: Unit) -> bool:
         program = ReferenceProgram(unit.name, unit.graph, self._operations, self.values)

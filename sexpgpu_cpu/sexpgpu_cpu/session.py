@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sexpgpu_core.device import Unit
+from sexpgpu_core.device import HostValues, Unit
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.plan.plan import Persistent, Plan, Region
 
@@ -21,20 +21,7 @@ from .pool import Pool
 from .program import CpuProgram
 
 
-class CpuSnapshot:
-    """Copies of persistent values, readable from any thread until released."""
-
-    def __init__(self, arrays: dict[str, Any]) -> None:
-        self._arrays = arrays
-
-    def array(self, name: str) -> Any:
-        return self._arrays[name]
-
-    def release(self) -> None:
-        self._arrays = {}
-
-
-class CpuSession:
+class CpuSession(HostValues):
     """Owns every byte until `close()`. One TRANSIENT region, as large as the largest plan's.
 
     By program, for `compile` events: `kernels` counts its distinct pieces of code and those that
@@ -54,7 +41,7 @@ class CpuSession:
         plans = {u.name: u.plan for u in units if u.plan is not None}
         largest = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans.values()), default=0)
         self._transient = Memory(largest)
-        self._arrays = {n: self._view(n) for n in persistent.offsets}
+        super().__init__({n: self._view(n) for n in persistent.offsets})
         self._checked = os.environ.get("SEXPGPU_CHECK") == "1"
         self._cache = cache or ObjectCache()
         drafts = {n: self._draft(p) for n, p in plans.items()}
@@ -95,22 +82,6 @@ class CpuSession:
 
     def program(self, name: str) -> CpuProgram:
         return self._programs[name]
-
-    def write(self, name: str, value: Any) -> None:
-        """Copy a value in. TypeError where shape or dtype are not the layout's."""
-        target = self._arrays[name]
-        if value.shape != target.shape or value.dtype != target.dtype:
-            raise TypeError(
-                f"{name}: {value.dtype} {value.shape} for {target.dtype} {target.shape}"
-            )
-        target[...] = value
-
-    def read(self, name: str) -> Any:
-        """A copy of a persistent value, as of the last launch."""
-        return self._arrays[name].copy()
-
-    def snapshot(self, names: Sequence[str]) -> CpuSnapshot:
-        return CpuSnapshot({n: self._arrays[n].copy() for n in names})
 
     def close(self) -> None:
         """Stop the threads. Idempotent."""

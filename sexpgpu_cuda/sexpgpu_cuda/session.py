@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from sexpgpu_core.device import Unit
+from sexpgpu_core.device import HostValues, Unit
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.plan.plan import Persistent, Plan, Region
 
@@ -17,20 +17,7 @@ from .memory import Arena
 from .program import CudaProgram
 
 
-class CudaSnapshot:
-    """Copies of persistent values, readable from any thread until released."""
-
-    def __init__(self, arrays: dict[str, Any]) -> None:
-        self._arrays = arrays
-
-    def array(self, name: str) -> Any:
-        return self._arrays[name]
-
-    def release(self) -> None:
-        self._arrays = {}
-
-
-class CudaSession:
+class CudaSession(HostValues):
     """Owns every byte until `close()`. One TRANSIENT region, as large as the largest plan's.
 
     `kernels`: of each program, its distinct pieces of code and those that a cache had; `seconds`:
@@ -45,7 +32,7 @@ class CudaSession:
         largest = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans.values()), default=0)
         self._transient = self.arena.room(largest)
         self._emulator = Emulator(self.arena, os.environ.get("SEXPGPU_CHECK") == "1")
-        self._arrays = {n: self._view(n) for n in persistent.offsets}
+        super().__init__({n: self._view(n) for n in persistent.offsets})
         self.kernels: dict[str, dict[str, int]] = {}
         self.seconds: dict[str, float] = {}
         self._programs: dict[str, CudaProgram] = {}
@@ -76,22 +63,6 @@ class CudaSession:
 
     def program(self, name: str) -> CudaProgram:
         return self._programs[name]
-
-    def write(self, name: str, value: Any) -> None:
-        """Copy a value in. TypeError where shape or dtype are not the layout's."""
-        target = self._arrays[name]
-        if value.shape != target.shape or value.dtype != target.dtype:
-            raise TypeError(
-                f"{name}: {value.dtype} {value.shape} for {target.dtype} {target.shape}"
-            )
-        target[...] = value
-
-    def read(self, name: str) -> Any:
-        """A copy of a persistent value, as of the last launch."""
-        return self._arrays[name].copy()
-
-    def snapshot(self, names: Sequence[str]) -> CudaSnapshot:
-        return CudaSnapshot({n: self._arrays[n].copy() for n in names})
 
     def close(self) -> None:
         """Memory is freed when nothing refers to it. Idempotent."""
