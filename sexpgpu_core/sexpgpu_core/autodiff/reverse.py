@@ -7,7 +7,7 @@ origins of their primal (45.21, 45.24).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ..diagnostics import problem
 from ..ir import Builder, Graph, Node, Operations, Value
@@ -81,13 +81,17 @@ WAYS_OUT = {
 """What to write instead of an operation without a gradient, where the page of the code is vague."""
 
 
-def dependents(nodes: Iterable[Node], roots: set[int]) -> set[int]:
-    """Ids of the roots and of the nodes among `nodes` (in order) that depend on one."""
+def dependents(
+    nodes: Iterable[Node], roots: set[int], through: Callable[[Node], bool] | None = None
+) -> set[int]:
+    """Ids of the roots and of the nodes among `nodes` (in order) that depend on one, by nodes that
+    it goes through: all, if nothing is said."""
     reached = set(roots)
     for node in nodes:
         for v in node.operands:
             if v.node.id in reached:
-                reached.add(node.id)
+                if through is None or through(node):
+                    reached.add(node.id)
                 break
     return reached
 
@@ -95,14 +99,7 @@ def dependents(nodes: Iterable[Node], roots: set[int]) -> set[int]:
 def carriers(operations: Operations, nodes: Iterable[Node], roots: set[int]) -> set[int]:
     """Ids of the roots and of the nodes among `nodes` (in order) from which a gradient may come to
     one: `dependents`, but for what depends only through operations whose gradient is zero."""
-    reached = set(roots)
-    for node in nodes:
-        for v in node.operands:
-            if v.node.id in reached:
-                if _kind(operations[node.operation]) != "zero":
-                    reached.add(node.id)
-                break
-    return reached
+    return dependents(nodes, roots, lambda n: _kind(operations[n.operation]) != "zero")
 
 
 def _kind(operation: Operation) -> str:

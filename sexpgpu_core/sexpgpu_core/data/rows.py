@@ -17,7 +17,37 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class FileRows:
+class Rows:
+    """Rows of one dtype and shape that are read where they lie."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def take(self, first: np.ndarray, out: np.ndarray) -> None:
+        """Fill out (K, n, *row) with n rows from each place of `first`."""
+        raise NotImplementedError
+
+    def rows(self, indices: Any) -> np.ndarray:
+        """The rows of some indices, or of a slice."""
+        import numpy as np
+
+        if isinstance(indices, slice):
+            start, stop, _ = indices.indices(len(self))
+            out = np.empty((1, max(0, stop - start), *self.shape[1:]), self.dtype)
+            if out.shape[1]:
+                self.take(np.array([start]), out)
+            whole: np.ndarray = out[0]
+            return whole
+        out = np.empty((len(indices), 1, *self.shape[1:]), self.dtype)
+        self.take(np.asarray(indices, np.int64), out)
+        found: np.ndarray = out[:, 0]
+        return found
+
+
+class FileRows(Rows):
     """Rows of one dtype and shape, one after the other from `offset` on. Safe from threads."""
 
     def __init__(
@@ -33,9 +63,6 @@ class FileRows:
         if self._was[0] < offset + count * self._bytes:
             raise lost(path, f"it has {self._was[0]:,} bytes, fewer than its header says")
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
     def take(self, first: np.ndarray, out: np.ndarray) -> None:
         """Fill out (K, n, *row) with n rows from each place of `first`."""
         import numpy as np
@@ -46,21 +73,6 @@ class FileRows:
             if end > start:
                 self._read(out[start:end], self.offset + int(first[start]) * self._bytes)
         self._unchanged()
-
-    def rows(self, indices: Any) -> np.ndarray:
-        """The rows of some indices, or of a slice."""
-        import numpy as np
-
-        if isinstance(indices, slice):
-            start, stop, _ = indices.indices(len(self))
-            out = np.empty((1, max(0, stop - start), *self.shape[1:]), self.dtype)
-            self.take(np.array([start]), out)
-            whole: np.ndarray = out[0]
-            return whole
-        out = np.empty((len(indices), 1, *self.shape[1:]), self.dtype)
-        self.take(np.asarray(indices, np.int64), out)
-        found: np.ndarray = out[:, 0]
-        return found
 
     def _read(self, target: np.ndarray, at: int) -> None:
         view = target.view("u1").reshape(-1).data if target.size else memoryview(b"")
@@ -86,7 +98,7 @@ class FileRows:
             raise lost(self.path, "it was written to")
 
 
-class Joined:
+class Joined(Rows):
     """Rows of several files as one: row i of the whole is a row of one of them."""
 
     def __init__(self, parts: Sequence[FileRows]) -> None:
@@ -96,9 +108,6 @@ class Joined:
         self.dtype = parts[0].dtype
         self.shape = (sum(len(p) for p in parts), *parts[0].shape[1:])
         self._ends = np.cumsum([len(p) for p in parts])
-
-    def __len__(self) -> int:
-        return self.shape[0]
 
     def take(self, first: np.ndarray, out: np.ndarray) -> None:
         """As FileRows.take; rows of one place may go over the end of a file."""
@@ -114,20 +123,6 @@ class Joined:
             out[chosen] = piece
         for at in np.flatnonzero(which != last):
             self._over(int(first[at]), out[at])
-
-    def rows(self, indices: Any) -> np.ndarray:
-        """As FileRows.rows."""
-        import numpy as np
-
-        if isinstance(indices, slice):
-            start, stop, _ = indices.indices(len(self))
-            whole = np.empty((max(0, stop - start), *self.shape[1:]), self.dtype)
-            self._over(start, whole)
-            return whole
-        out = np.empty((len(indices), 1, *self.shape[1:]), self.dtype)
-        self.take(np.asarray(indices, np.int64), out)
-        found: np.ndarray = out[:, 0]
-        return found
 
     def _begin(self, part: int) -> int:
         return int(self._ends[part]) - len(self.parts[part])

@@ -185,7 +185,6 @@ class TextTable:
     """Columns in memory: arrays of numbers, lists of texts."""
 
     def __init__(self, kind: str, options: Options) -> None:
-
         scan = _scan(kind, _paths(kind, options), options)
         self._count = scan.count
         self._texts: dict[str, list[str]] = {}

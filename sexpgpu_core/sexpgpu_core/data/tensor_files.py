@@ -6,16 +6,13 @@ import json
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
 from ..ir.types import numpy_dtype
 from . import files
 from .arrays import FileTable, table_header
-
-if TYPE_CHECKING:
-    pass
 
 _DTYPES = {
     "F64": "f64", "F32": "f32", "F16": "f16", "BF16": "bf16", "I64": "i64", "I32": "i32",
