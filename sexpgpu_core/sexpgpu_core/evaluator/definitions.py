@@ -113,7 +113,8 @@ def builtin(name: str, lambda_list: str, *, staged: bool = False) -> Callable[[A
 
     def define(implementation: Callable[..., Value]) -> Callable[..., Value]:
         p = parse_parameters(lambda_list)
-        call = implementation if p.keys is None else _with_keywords(name, implementation, p)
+        said = name.removeprefix("%")  # of a name of the standard that a tensor builtin shares
+        call = implementation if p.keys is None else _with_keywords(said, implementation, p)
         most = None if p.rest or p.keys is not None else p.required + p.optional
         doc = (implementation.__doc__ or "").strip()
         upper = name.upper()

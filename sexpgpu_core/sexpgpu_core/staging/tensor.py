@@ -44,7 +44,7 @@ class Typed(Staged):
         return call_generic(name, arguments)
 
     def refuse(self, place: str) -> Exception:
-        return _refused("a tensor", place, _tensor_hint(place))
+        return _refused("a tensor", place)
 
     def describe(self) -> str:
         return f"#<tensor {self.type}>"
@@ -171,23 +171,13 @@ def is_tensor(value: Value) -> bool:
     return value.__class__ in (Tensor, Handle, FileTensor)
 
 
-def _refused(what: str, place: str, hint: str) -> Exception:
-    other = LOGICAL.get(place)
-    if other is not None:
-        hint = f"its contents are not known now: ({other} ...) answers for each element"
+def _refused(what: str, place: str, otherwise: str | None = None) -> Exception:
+    """E-STAGE-TENSOR with what to write at such a place; `otherwise` where no word is for it."""
+    from .counterparts import WHERE, counterpart
+
+    found = counterpart(place)
+    hint = otherwise if otherwise is not None and found is WHERE else found.hint
     return problem(
         "E-STAGE-TENSOR", f"{what} stands where {place} needs a value", hint=hint, place=place,
-        written=place, nearest=other,
+        written=place.removeprefix("an argument of "), nearest=found.word,
     )  # fmt: skip
-
-
-LOGICAL = {"and": "logical-and", "or": "logical-or", "not": "logical-not"}
-"""What Lisp's words are of tensors."""
-
-
-def _tensor_hint(place: str) -> str:
-    if "index" in place or "aref" in place:
-        return "read a tensor with (tref x i), (slice x ...) or (gather x index)"
-    if any(word in place for word in ("dotimes", "loop", "count")):
-        return "its contents are not known now: count over (dim x axis), or use scan"
-    return "its contents are not known now: choose elements with (where test x y)"

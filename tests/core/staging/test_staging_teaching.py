@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from lisp_words_case import LISP_WORDS
 from mistakes_case import MISTAKES, Mistake
 from staging_case import (
     FIELDS,
@@ -18,6 +19,8 @@ from staging_case import (
 
 from sexpgpu_core.diagnostics import Diagnostic, Edit, Problem, Problems, lookup
 from sexpgpu_core.diagnostics.render_text import render
+
+ALL = [*MISTAKES, *LISP_WORDS]
 
 PAIRS = "W-BATCH-DEPENDENCE"
 """Said of some of these beside what the table is about: x's first axis is the batch."""
@@ -45,7 +48,7 @@ def applied(text: str, edit: Edit) -> str:
     return text
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m.form)
+@pytest.mark.parametrize("mistake", ALL, ids=lambda m: m.form)
 def test_a_mistake_is_told_where_it_is_with_what_mends_it(mistake: Mistake) -> None:
     text = body(mistake.form)
     (found,) = [d for d in told(text) if d.code != PAIRS or mistake.code == PAIRS]
@@ -63,7 +66,7 @@ def test_a_mistake_is_told_where_it_is_with_what_mends_it(mistake: Mistake) -> N
     assert applied(text, found.edit) == body(mistake.mended)
 
 
-@pytest.mark.parametrize("mistake", [m for m in MISTAKES if m.mended], ids=lambda m: m.form)
+@pytest.mark.parametrize("mistake", [m for m in ALL if m.mended], ids=lambda m: m.form)
 def test_what_is_mended_checks(mistake: Mistake) -> None:
     assert mistake.mended is not None
     codes = [d.code[:7] for d in told(body(mistake.mended))]
@@ -71,12 +74,12 @@ def test_what_is_mended_checks(mistake: Mistake) -> None:
 
 
 def test_the_table_has_many_rows_of_each_family() -> None:
-    assert len(MISTAKES) >= 70
-    assert len([m for m in MISTAKES if m.mended]) >= 38
-    shapes = {m.code for m in MISTAKES}
+    assert len(ALL) >= 70
+    assert len([m for m in ALL if m.mended]) >= 38
+    shapes = {m.code for m in ALL}
     ours = {c for c in shapes if c.startswith(("E-SHAPE", "E-DTYPE"))}
     assert len(ours) == 12
-    assert all(lookup(m.code).edit for m in MISTAKES if m.mended)
+    assert all(lookup(m.code).edit for m in ALL if m.mended)
 
 
 def test_a_call_that_is_tried_again_leaves_nothing_in_the_graph() -> None:
