@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 
 from sexpgpu_core import manual
 from sexpgpu_core.diagnostics import Problem, catalogue, nearest, problem
+from sexpgpu_core.evaluator.foreign import word_here
 from sexpgpu_core.registry import Registry
 
 from .. import library
@@ -131,7 +132,9 @@ def missing(registry: Registry, name: str) -> Problem:
     """What to raise for a name that is none of `known`."""
     if registry.get("docs", name) is None and any(c.name == name for c in registry.clashes):
         return registry.missing("docs", name)
-    near = nearest(name, {n.lower() if n.isupper() else n for n in known(registry)})
+    names = {n.lower() if n.isupper() else n for n in known(registry)}
+    exported = min((n for n in names if n.partition(":")[2] == name), default=None)
+    near = exported or word_here(name) or nearest(name, names)
     hint = f"did you mean {near}?" if near else "sexpgpu docs lists the topics"
     message = f"no topic, code or word is named {name}"
     return problem("E-USAGE-VALUE", message, hint=hint, given=name, nearest=near)

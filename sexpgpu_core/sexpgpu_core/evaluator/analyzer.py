@@ -22,11 +22,17 @@ from .control_nodes import Again, BlockNode
 from .declarations import Body, Declarations, parse_body
 from .definitions import BODY_MACROS, core_symbol
 from .expansion import MOST_EXPANSIONS, SPECIAL_FORMS, Expander, copied, endless, over_rest, spliced
-from .habits import HABITS
 from .inline_calls import InlineCall, is_inline
 from .lambda_lists import LambdaList, parse_lambda_list
 from .machine import Cell, Machine
-from .mistakes import call_mistake, no_function_form, unbound_variable, unsupported
+from .mistakes import (
+    call_mistake,
+    is_foreign,
+    is_method,
+    no_function_form,
+    unbound_variable,
+    unsupported,
+)
 from .nodes import Constant, Fail, GlobalRef, LocalRef, Node, progn
 from .printer import brief
 from .scope import (
@@ -40,7 +46,6 @@ from .scope import (
 )
 from .single_valued import SINGLE_VALUED
 from .standard_variables import TYPED_FORMS
-from .unsupported import unsupported as left_out
 from .unused_variables import unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
@@ -194,15 +199,14 @@ class Analyzer(Expander):
         again = self._again(cell, arguments, tail)
         if again is not None:
             return again
-        if name in scope.variables and function is None:
+        if function is None and (name in scope.variables or is_method(name.name, scope.variables)):
             raise unsupported(self.m, cell, form, scope)
         self.calls.append((cell, len(arguments), form))
         return Call(cell, arguments, form, False)
 
     def _is_habit(self, name: Symbol) -> bool:
         """A word of another language or a name that is left out; this file does not define it."""
-        known = name.name in HABITS or left_out(name.name) is not None
-        return known and name.name not in self.m.module.defined
+        return name.name not in self.m.module.defined and is_foreign(name.name)
 
     def _computed_call(self, form: Cons, scope: Scope) -> Node:
         head = form.car

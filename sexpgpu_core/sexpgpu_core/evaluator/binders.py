@@ -175,10 +175,11 @@ def keyword_arguments(
 
 def unknown_keyword(name: str, key: Value, known: set[Any]) -> Problem:
     """E-CALL-KEYWORD with the nearest of the known ones."""
+    from .framework_habits import keyword_habit
     from .printer import brief
 
     shown, names = brief(key), sorted(repr(k) for k in known)
-    near = nearest(shown, names)
+    near = keyword_habit(shown, names) or nearest(shown, names)
     hint = f"did you mean {near}?" if near else f"{name} takes " + " ".join(names or ["none"])
     return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
                    written=shown, nearest=near)  # fmt: skip

@@ -201,9 +201,11 @@ def _with_axis(number: Value) -> Edit | None:
 
 
 def _unknown_keyword(name: str, key: Value, known: dict[Symbol, str]) -> Exception:
+    from .framework_habits import keyword_habit
+
     names = [":" + s.name.lower() for s in known]
     shown = repr(key) if key.__class__ is Symbol else str(key)
-    near = nearest(shown, names)
+    near = keyword_habit(shown, names) or nearest(shown, names)
     hint = f"did you mean {near}?" if near else "keywords: " + " ".join(names)
     return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
                    written=shown, nearest=near)  # fmt: skip

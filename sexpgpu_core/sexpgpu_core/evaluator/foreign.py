@@ -6,12 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Change, Edit, Problem, problem
 from ..reader import MadeSpan, element_span, span_of
 from ..spans import Span
-from .habits import INFIX
+from .definitions import BUILTINS
+from .habits import INFIX, habit_of
+from .scope import Variable
 from .values import Cons, Symbol, Value
+
+if TYPE_CHECKING:
+    from .machine import Machine
 
 Found = tuple[str, "Edit | None"]
 """A hint and an edit."""
@@ -69,6 +75,10 @@ def _dotted(name: str, span: Span, after: str) -> Found | None:
     found = DOTTED.match(name)
     if found is None:
         return None
+    word = word_here(found[2])
+    if word is not None and "." not in found[2]:
+        one = f"({word} {found[1]})"
+        return f"write {one}: names hold no dots here", replaced(f"write {one}", span, one)
     return f"a part of a structure is read by its accessor: ({found[1]}-{found[2]} object)", None
 
 
@@ -113,9 +123,9 @@ def with_habit(error: Problem, name: str, span: Span | None) -> Problem:
 # Calls
 
 
-def call_habit(form: Value, name: str, known: Callable[[str], bool]) -> Found | None:
-    """What a call of a name without a function may be; `known`: whether a function has a name."""
-    return _definition(form, name) or operand_first(form) or _method(form, name, known)
+def call_habit(form: Value, name: str, m: Machine, variables: Any = ()) -> Found | None:
+    """What a call of a name without a function may be, where some variables are bound."""
+    return _definition(form, name) or operand_first(form) or _method(form, name, m, variables)
 
 
 def operand_first(form: Value) -> Found | None:
@@ -142,15 +152,41 @@ def operand_first(form: Value) -> Found | None:
     return hint, replaced(f"write {word} first", between, f"{word} {left.text}")
 
 
-def _method(form: Value, name: str, known: Callable[[str], bool]) -> Found | None:
-    """np.sqrt, list.append: the last part may be a function."""
+def _method(form: Value, name: str, m: Machine, variables: Any) -> Found | None:
+    """np.sqrt, torch.cat, nn.linear, x.mean: the last part may be a function."""
     found, span = DOTTED.match(name), written(form)
     if found is None:
         return None
-    last = found[2].rpartition(".")[2]
-    if span is None or not known(last.upper()):
+    head, last = found[1], found[2].rpartition(".")[2]
+    module = m.module.prefixes.get(head.upper())
+    if module is not None and last.upper() in module.exports:
+        word: str | None = f"{head}:{last}"
+    else:
+        word = word_here(last)
+    if span is None or word is None:
         return "names hold no dots here: a function is called by its name alone", None
-    return f"write {last}: names hold no dots here", replaced(f"write {last}", span, last)
+    if owner_of(name.upper(), variables):
+        new = f"{word} {head}"
+        return f"write ({new} ...): names hold no dots here", replaced(f"write {new}", span, new)
+    return f"write {word}: names hold no dots here", replaced(f"write {word}", span, word)
+
+
+def owner_of(name: str, variables: Any) -> bool:
+    """Whether an upper-case name is `x.name` of a variable; that is then used."""
+    head, dot, _ = name.partition(".")
+    owners = [v for s, v in dict(variables).items() if s.name == head] if dot else []
+    for owner in owners:
+        if owner.__class__ is Variable:
+            owner.used = True  # it is meant
+    return bool(owners)
+
+
+def word_here(name: str) -> str | None:
+    """A function by its name here or elsewhere; of a library, with the prefix `nn:`."""
+    if name.upper() in BUILTINS:
+        return name
+    habit = habit_of(name.upper())
+    return habit if habit is not None and " " not in habit else None
 
 
 def _definition(form: Value, name: str) -> Found | None:

@@ -5,6 +5,8 @@ A single word is the word here, which can stand in the same place; other text is
 
 from __future__ import annotations
 
+from .framework_habits import FRAMEWORKS
+
 SCHEME = {
     "BEGIN": "progn",
     "CALL-WITH-CURRENT-CONTINUATION": "block and return-from",
@@ -144,8 +146,14 @@ PYTHON = {
     "TRY": "(handler-case form (error (e) form...))",
 }
 
-HABITS = {**PYTHON, **EMACS, **CLOJURE, **SCHEME}
+HABITS = {**FRAMEWORKS, **PYTHON, **EMACS, **CLOJURE, **SCHEME}
 """By upper-case name."""
+
+
+def habit_of(name: str) -> str | None:
+    """What an upper-case name of elsewhere is here; an underscore is as good as a dash."""
+    return HABITS.get(name) or HABITS.get(name.replace("_", "-"))
+
 
 VALUES = {"TRUE": "t", "FALSE": "nil", "NONE": "nil", "NULL": "nil", "ELSE": "t",
           "UNDEFINED": "nil", "NAN": "a number: there is none such"}  # fmt: skip

@@ -9,7 +9,6 @@ from ..diagnostics import Change, Edit, Problem, nearest, problem
 from ..reader import MadeSpan, element_span, span_of
 from ..spans import Span
 from .definitions import BUILTINS, CHAPTERS, NATIVE_MACROS
-from .habits import HABITS, VALUES
 from .printer import brief
 from .scope import Variable
 from .unsupported import unsupported as left_out
@@ -127,6 +126,22 @@ def function_names(m: Machine) -> Iterable[str]:
                 yield name.lower()
 
 
+def is_foreign(name: str) -> bool:
+    """Whether an upper-case name is a word of elsewhere, or of the standard and left out."""
+    from .habits import habit_of
+
+    return habit_of(name) is not None or left_out(name) is not None
+
+
+def is_method(name: str, variables: Any) -> bool:
+    """Whether an upper-case name is `X.MEAN`, where x is a variable."""
+    if "." not in name:
+        return False
+    from .foreign import owner_of
+
+    return owner_of(name, variables)
+
+
 def undefined_function(cell: Cell) -> Exception:
     """What a call of a name without a function raises."""
     from .machine import current
@@ -156,7 +171,10 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
         from .foreign import no_function
 
         return no_function(name)
-    instead = None if symbol.name in HABITS else left_out(symbol.name)
+    from .habits import habit_of
+
+    habit = habit_of(symbol.name)
+    instead = None if habit else left_out(symbol.name)
     if instead is not None:
         return _unsupported(symbol, instead)
     if symbol in variables or (symbol.value is not UNBOUND and symbol.home != ""):
@@ -170,11 +188,10 @@ def no_function_named(m: Machine, cell: Cell, at: Value = None, variables: Any =
         return problem("E-NAME-FUNCTION", message, hint=hint, name=name)
     from .foreign import brackets, call_habit
 
-    habit = HABITS.get(symbol.name)
     found = None
     if habit is None or symbol.name == "DEFINE":
-        found = call_habit(at, name, lambda other: other in BUILTINS)
-    near = habit or exporter_of(m, symbol.name) or near_name(name, function_names(m))
+        found = call_habit(at, name, m, variables)
+    near = exporter_of(m, symbol.name) or habit or near_name(name, function_names(m))
     near = near if near != name else None
     if found is not None:
         (hint, edit), near = found, None
@@ -250,6 +267,8 @@ def unbound_variable(m: Machine, symbol: Symbol, span: Span | None = None) -> Pr
 
 def _unbound(m: Machine, symbol: Symbol) -> Problem:
     name = repr(symbol)
+    from .habits import VALUES
+
     if symbol.name in VALUES:
         value = VALUES[symbol.name]
         return problem("E-NAME-UNBOUND", f"no variable is named {name}", hint=f"write {value}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..diagnostics import nearest, problem
@@ -103,7 +104,7 @@ class Module:
                 hint=f"write {prefix.lower()}:{name.lower()} for an exported name",
             )
         if found is None:
-            raise no_export(module, name)
+            raise no_export(module, name, prefix)
         return found
 
     def is_named(self, name: str) -> bool:
@@ -111,29 +112,54 @@ class Module:
         return name in USER_NAMES or name == self.name.upper()
 
     def _no_prefix(self, prefix: str, name: str) -> Exception:
-        near = nearest(prefix, self.prefixes)
-        hint = f"did you mean {near.lower()}:{name.lower()}?" if near else None
+        from .foreign import word_here
+
+        asked = f"{prefix.lower()}:{name.lower()}"
+        close = nearest(prefix, self.prefixes)
+        near = f"{close.lower()}:{name.lower()}" if close else word_here(name.lower())
+        if close:
+            hint = f"did you mean {near}?"
+        elif near and near != asked:
+            hint = f"here it is {near}, without that prefix"
+        else:
+            near, hint = None, '(require "...") at the head of the file brings one, (require '
+            hint += f'"..." :as {prefix.lower()}) under this prefix'
         return problem(
             "E-READ-MODULE",
             f"no module was required under the prefix {prefix.lower()}",
-            hint=hint
-            or f'(require "...") at the head of the file brings one, (require "..." :as '
-            f"{prefix.lower()}) under this prefix",
+            hint=hint,
             prefix=prefix.lower(),
+            written=asked,
+            nearest=near,
         )
 
 
-def no_export(module: Module, name: str) -> Exception:
-    """E-IMPORT-NAME with the nearest export."""
-    near = nearest(name, module.exports)
+def no_export(module: Module, name: str, prefix: str = "") -> Exception:
+    """E-IMPORT-NAME with the nearest export, or the word of the language that is meant."""
+    from .foreign import word_here
+    from .habits import habit_of
+
+    shown = name.lower()
+    written, near = shown, word_here(shown)
+    if near is not None and ":" not in near:
+        hint = f"here it is {near}, without that prefix"
+        written = f"{prefix.lower()}:{shown}" if prefix else shown
+    else:
+        found = (near or "").partition(":")[2].upper()
+        found = found if found in module.exports else nearest(name, module.exports) or ""
+        near, habit = found.lower() or None, habit_of(name)
+        hint = f"write {habit}" if habit else "it exports " + _some_of(module.exports)
+        hint = f"did you mean {near}?" if near else hint
     return problem(
         "E-IMPORT-NAME",
-        f"the module {module.name} exports no {name.lower()}",
-        hint=f"did you mean {near.lower()}?"
-        if near
-        else "it exports " + " ".join(sorted(module.exports)[:20]).lower(),
+        f"the module {module.name} exports no {shown}",
+        hint=hint,
         module=module.name,
-        name=name.lower(),
-        written=name.lower(),
-        nearest=near.lower() if near else None,
+        name=shown,
+        written=written,
+        nearest=near,
     )
+
+
+def _some_of(names: Iterable[str]) -> str:
+    return " ".join(sorted(names)[:20]).lower()

@@ -8,6 +8,7 @@ import pytest
 
 from sexpgpu_core.diagnostics import Diagnostic, Edit, Problems
 from sexpgpu_core.evaluator.evaluator import Evaluator
+from sexpgpu_core.evaluator.framework_habits import FRAMEWORKS
 from sexpgpu_core.evaluator.habits import CLOJURE, EMACS, HABITS, PYTHON, SCHEME
 from sexpgpu_core.evaluator.mistakes import function_names
 from sexpgpu_core.spans import Source
@@ -59,13 +60,13 @@ def test_a_variable_with_the_name_of_a_function_is_a_test() -> None:
 
 
 def test_every_language_has_its_words_and_no_word_is_one_of_ours() -> None:
-    assert min(map(len, (SCHEME, CLOJURE, EMACS, PYTHON))) > 15
+    assert min(map(len, (SCHEME, CLOJURE, EMACS, PYTHON, FRAMEWORKS))) > 15
     assert not set(HABITS) & {name.upper() for name in function_names(Evaluator())}
 
 
 def test_a_single_word_of_help_is_a_name_here() -> None:
     known = set(function_names(Evaluator())) | {"nil", "t"}
-    words = [word for word in HABITS.values() if " " not in word and "," not in word]
+    words = [word for word in HABITS.values() if not set(" ,:") & set(word)]
     assert [word for word in words if word not in known] == []
 
 

@@ -1,0 +1,117 @@
+"""What people write who come from PyTorch, NumPy, JAX, Keras or einops, and what it is here.
+
+As in `habits`: a single word can stand in the same place, other text is a hint.
+"""
+
+from __future__ import annotations
+
+_PARAMETER = "(defparam name (shape...) :init (normal 0.02)) in a model's body, bound over its rest"
+_STATE = "(defstate name (shape...) :init 0) in a model's body; (setf name value) sets it"
+_GRADIENT = "nothing: gradients are those of the objective; (grad f x) is one in a graph"
+_PLACED = "nothing: run --device says where a file runs"
+_SIZES = "a mask and where: a size that depends on contents has no shape"
+_MASKED = "(where mask value x)"
+_EINOPS = "(reshape x '(...)) and (permute x '(...)); (einsum \"...\" x) for products"
+
+FRAMEWORKS = {
+    "AMAX": "reduce-max",
+    "AMIN": "reduce-min",
+    "ARANGE": "iota",
+    "BACKWARD": _GRADIENT,
+    "BATCHNORM1D": "nn:batch-norm",
+    "BATCHNORM2D": "nn:batch-norm",
+    "BCE-LOSS": "binary-cross-entropy",
+    "BCE-WITH-LOGITS": "binary-cross-entropy",
+    "BMM": "matmul",
+    "BUFFER": _STATE,
+    "CAT": "concat",
+    "CHUNK": "split",
+    "CLAMP": "clip",
+    "COMPILE-MODEL": "nothing: a run is compiled",
+    "CONV1D": "nn:conv",
+    "CONV2D": "nn:conv",
+    "CONV3D": "nn:conv",
+    "CROSSENTROPYLOSS": "cross-entropy",
+    "CROSS-ENTROPY-LOSS": "cross-entropy",
+    "CUDA": _PLACED,
+    "DENSE": "nn:linear",
+    "DETACH": "stop-gradient",
+    "EXPAND-DIMS": "unsqueeze",
+    "FORI-LOOP": "(scan (lambda (carry x) (values carry y)) start xs)",
+    "HARDTANH": "hard-tanh",
+    "HISTOGRAM": "(bincount ids count)",
+    "HSTACK": "(concat x y :axis 1)",
+    "INDEX-SELECT": "gather",
+    "JIT": "nothing: a run is compiled",
+    "LAX-SCAN": "scan",
+    "MASK-FILL": _MASKED,
+    "MASKED-FILL": _MASKED,
+    "MAXIMUM": "max",
+    "MINIMUM": "min",
+    "MM": "matmul",
+    "MSE": "nn:mse",
+    "MSE-LOSS": "nn:mse",
+    "MULTI-HEAD-ATTENTION": "nn:attention",
+    "MULTIHEAD-ATTENTION": "nn:attention",
+    "MULTIHEADATTENTION": "nn:attention",
+    "NLL-LOSS": "(cross-entropy logits labels), of logits and not of their logarithms",
+    "NO-GRAD": "stop-gradient",
+    "NONZERO": _SIZES,
+    "PARAM": _PARAMETER,
+    "PARAMETER": _PARAMETER,
+    "POW": "expt",
+    "PROD": "product",
+    "RAND": "random-uniform",
+    "RANDINT": "random-int",
+    "RANDN": "random-normal",
+    "RANDN-LIKE": "(random-normal nil :like x)",
+    "REARRANGE": _EINOPS,
+    "REDUCE-MEAN": "mean",
+    "REDUCE-PROD": "product",
+    "REDUCE-SUM": "sum",
+    "REGISTER-BUFFER": _STATE,
+    "REQUIRES-GRAD": "(group selector :frozen) in optimizer, or (stop-gradient x)",
+    "SCALED-DOT-PRODUCT-ATTENTION": "attention",
+    "SEQUENTIAL": "(-> x (nn:linear 64) relu (nn:linear 10)): calls one after another",
+    "SWAP-AXES": "(transpose x :axis '(a b))",
+    "SWAPAXES": "(transpose x :axis '(a b))",
+    "SWISH": "silu",
+    "TENSORDOT": "einsum",
+    "UNIQUE": _SIZES,
+    "UPSAMPLE": "interpolate",
+    "VIEW": "reshape",
+    "VMAP": "map-over",
+    "VSTACK": "concat",
+    "ZERO-GRAD": _GRADIENT,
+}
+"""By upper-case name, dashes for underscores."""
+
+KEYWORDS = {
+    "dim": "axis",
+    "dims": "axis",
+    "axes": "axis",
+    "keepdim": "keep",
+    "keepdims": "keep",
+    "keep-dims": "keep",
+    "use-bias": "bias",
+    "kernel-size": "kernel",
+    "num-heads": "heads",
+    "n-heads": "heads",
+    "n-head": "heads",
+    "learning-rate": "lr",
+    "epsilon": "eps",
+    "dilation-rate": "dilation",
+    "is-causal": "causal",
+    "attn-mask": "mask",
+    "label-smoothing": "smoothing",
+    "num-groups": "groups",
+    "p": "rate",
+    "batch-size": "batch",
+}
+"""Keywords of theirs, and what each is here where a function has it."""
+
+
+def keyword_habit(shown: str, known: list[str]) -> str | None:
+    """The keyword of `known` (with colons) for one of another framework."""
+    found = KEYWORDS.get(shown.removeprefix(":").replace("_", "-").lower())
+    return f":{found}" if found and f":{found}" in known else None
