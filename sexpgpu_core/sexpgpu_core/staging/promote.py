@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..diagnostics import problem
-from ..evaluator.values import NIL, Staged, Value
+from ..evaluator.values import NIL, Cons, Function, Staged, Value, list_items
 from ..ir.graph import Value as Node
 from ..ir.types import INTEGERS, Type, broadcast
 from .exact import default_dtype, is_number, round_to
@@ -33,14 +33,22 @@ def optional_node(name: str, value: Value, t: Tracer) -> Node | None:
 
 
 def not_a_tensor(name: str, value: Value) -> Exception:
-    hint = None
+    """E-STAGE-VALUE with what to write, by what it is instead."""
+    what, hint = describe(value), None
     if is_number(value) or value.__class__ is StepScalar:
         hint = f"a number alone is no tensor: ({name} (tensor x)), or use the numbers' own function"
     elif value is NIL:
         hint = "nil came out of something that has no value there"
-    return problem(
-        "E-STAGE-VALUE", f"{name} got {describe(value)}, wants a tensor", hint=hint, name=name
-    )
+    elif value.__class__ is Cons and all(is_tensor(v) for v in list_items(value)):
+        what = f"a list of tensors, {' and '.join(describe(v) for v in list_items(value))}"
+        hint = f"operands stand one after another, ({name} x y); (stack ...) or (concat ...) join"
+    elif value.__class__ is Cons:
+        hint = f"numbers become a tensor by (tensor '(1 2)): ({name} (tensor ...))"
+    elif isinstance(value, Function) and name == "grad":
+        hint = "(grad (f x) x) is of a scalar; (value-and-grad f x) of a function"
+    elif isinstance(value, Function):
+        hint = "a function is called: (f x)"
+    return problem("E-STAGE-VALUE", f"{name} got {what}, wants a tensor", hint=hint, name=name)
 
 
 def operands(

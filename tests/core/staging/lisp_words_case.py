@@ -5,6 +5,7 @@ from __future__ import annotations
 from mistakes_case import Mistake
 
 CODE = "E-STAGE-TENSOR"
+VALUE = "E-STAGE-VALUE"
 LIST = ("a tensor is no list",)
 
 LISP_WORDS = [
@@ -24,5 +25,9 @@ LISP_WORDS = [
     Mistake("(* x (random x))", CODE, ("(random-uniform shape)",), None, "(random x)"),
     Mistake("(string-upcase x)", CODE, ("(metric name x)",)),
     Mistake("(sum x :axis (mean x))", CODE, ("(dim x axis) is one",)),
+    Mistake("(grad #'relu x)", VALUE, ("(grad (f x) x)", "value-and-grad")),
+    Mistake("(relu (list x x))", VALUE, ("a list of tensors, f32 (8 64) and", "(stack ...)")),
+    Mistake("(relu '(1 2))", VALUE, ("(tensor '(1 2))",)),
+    Mistake("(relu #'silu)", VALUE, ("a function is called",)),
     Mistake("(sort x #'<)", "E-CALL-ARGUMENTS", ("sort: an argument", ":axis :descending")),
 ]
