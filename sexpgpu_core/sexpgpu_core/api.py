@@ -243,9 +243,10 @@ def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
     """The summary; what is compiled with a plug-in's operations or device is not remembered, since
     its code is not watched."""
     from .compile.checked import check_experiment
+    from .compile.forecast import known
 
     hooks = ("devices", "operations", "passes")
-    rows = loaded.registry
+    rows, threads = loaded.registry, settings().threads
     foreign = any(rows.owner(h, n) not in BUILTIN for h in hooks for n in rows.names(h))
     return check_experiment(
         loaded.experiment,
@@ -255,6 +256,7 @@ def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
         loaders=loaded.loaders,
         rows=partial(probe_rows, rows),
         remember=not foreign,
+        speed=known(device.name, threads),
     )
 
 

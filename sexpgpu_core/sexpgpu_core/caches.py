@@ -30,21 +30,32 @@ def cache_folder(
     return Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sexpgpu"
 
 
-def remembered(kind: str, stamp: Any, make: Callable[[], Any]) -> Any:
-    """What `make` gives (a JSON value), computed once for a stamp.
+def remembered(kind: str, stamp: Any, make: Callable[[], Any], *, anew: bool = False) -> Any:
+    """What `make` gives (a JSON value), computed once for a stamp; `anew`: once more.
 
     `stamp` says all that the value depends on and prints the same in every process.
     """
+    found = None if anew else recalled(kind, stamp)
+    if found is not None:
+        return found
+    value = make()
+    with contextlib.suppress(OSError):
+        write_whole(_entry(kind, stamp), json.dumps(value).encode())
+    return value
+
+
+def recalled(kind: str, stamp: Any) -> Any | None:
+    """What is remembered for a stamp; None where nothing is."""
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(_entry(kind, stamp).read_text(encoding="utf-8"))
+    return None
+
+
+def _entry(kind: str, stamp: Any) -> Path:
     import hashlib
 
     key = hashlib.sha256(repr((kind, stamp)).encode()).hexdigest()[:32]
-    path = cache_folder() / kind / f"{key}.json"
-    with contextlib.suppress(OSError, ValueError):
-        return json.loads(path.read_text(encoding="utf-8"))
-    value = make()
-    with contextlib.suppress(OSError):
-        write_whole(path, json.dumps(value).encode())
-    return value
+    return cache_folder() / kind / f"{key}.json"
 
 
 def write_whole(path: Path, data: bytes) -> None:

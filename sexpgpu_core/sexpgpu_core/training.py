@@ -26,7 +26,7 @@ from .runtime.signals import Signals
 from .runtime.sinks import Sinks
 
 if TYPE_CHECKING:
-    from .checkpoint.folder import Saved
+    from .checkpoint.folder import Checkpoint, Saved
     from .compile.pipeline import Compiled
     from .device import Device
     from .diagnostics import Diagnostic
@@ -90,8 +90,10 @@ def train(
         if not asked.dry:
             plan = observers(loaded, device, compiled, operations)
             return _run(*parts, root, store, plan, opened)
+        told = forecast(loaded, device, compiled, operations, asked.threads)
         with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
-            return _run(*parts, Path(scratch), None)
+            done = _run(*parts, Path(scratch), None)
+        return done._replace(status={**done.status, "predicted": told})
 
 
 def observers(
@@ -178,6 +180,7 @@ def _run(
         if sinks:
             folder.sinks = Sinks(sinks)
             folder.sinks.begin(folder.events)
+        _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
         session = _opened(device, compiled, asked.threads)
         if not asked.dry:
             _fits(compiled, folder, session)
@@ -214,6 +217,44 @@ def _fits(compiled: Compiled, folder: RunFolder, session: Any) -> None:
     except Problem:
         session.close()
         raise
+
+
+def _in_time(
+    loaded: Any,
+    device: Device,
+    compiled: Compiled,
+    operations: Callable[[Any], Operations],
+    asked: Asked,
+    folder: RunFolder,
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Where there is a deadline: whether it can be met. Raises E-DEVICE-TIME."""
+    deadline = asked.deadline or compiled.job.experiment.run.deadline
+    if not deadline or asked.dry:
+        return
+    from .compile.forecast import ERROR
+
+    done = int(checkpoint.document["step"]) if checkpoint is not None else 0
+    told = forecast(loaded, device, compiled, operations, asked.threads)
+    steps = compiled.job.steps
+    late = room.in_time(told, deadline, steps, steps - done, ERROR)
+    if late is not None:
+        folder.events.warn(late, done)
+
+
+def forecast(
+    loaded: Any,
+    device: Device,
+    compiled: Compiled,
+    operations: Callable[[Any], Operations],
+    threads: int | None,
+) -> dict[str, Any]:
+    """What a run takes on this machine, whose speed is measured where it is not known."""
+    from .compile.forecast import forecast as told
+    from .compile.forecast import measured
+
+    of = operations(loaded.registry)
+    return told(compiled, of, measured(device, of, threads))
 
 
 def _opened(device: Device, compiled: Compiled, threads: int | None) -> Any:

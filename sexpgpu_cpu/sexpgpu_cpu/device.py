@@ -79,7 +79,9 @@ def _check_memory(units: Sequence[Unit], persistent: Persistent) -> None:
     own = sum(
         p.bytes.get(r, 0) for p in plans for r in (Region.INPUT, Region.SCALAR, Region.OUTPUT)
     )
-    needed, there = persistent.bytes + transient + own, host.memory()
+    # a checkpoint is written from a copy
+    needed = persistent.bytes + transient + own + persistent.saved_bytes
+    there = host.memory()
     if there and needed > there:
         raise problem(
             "E-DEVICE-MEMORY",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -86,9 +87,18 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Files that tell how much a container may have."""
+
+
 def memory() -> int:
-    """Bytes of memory of the machine; 0 where unknown."""
+    """Bytes of memory of the machine, or of this container; 0 where unknown."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
-        return 0
+        there = 0
+    found = [there] if there > 0 else []
+    for name in LIMITS:
+        with contextlib.suppress(OSError, ValueError):
+            found.append(int(Path(name).read_text()))
+    return min(found, default=0)

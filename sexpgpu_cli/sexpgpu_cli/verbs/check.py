@@ -16,7 +16,7 @@ from sexpgpu_core.diagnostics import Diagnostic, Problem, problem
 from sexpgpu_core.records import NamedTuple
 from sexpgpu_core.spans import Source
 
-from .. import files, units
+from .. import files
 from ..answer import Answer, cut, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
@@ -169,6 +169,10 @@ def _report(
     from sexpgpu_core import api
 
     report = api.check(source, device=how.device, **selection)
+    if report.summary is not None:
+        from ..summary_text import here
+
+        report.summary.update(here(invocation, report.summary["experiment_id"]))
     if report.output:
         invocation.say(_head(report.output.rstrip("\n")))
     deep: dict[str, Any] = {}
@@ -225,6 +229,8 @@ def _listed(shown: list[Diagnostic]) -> list[dict[str, Any]]:
 def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> str:
     from sexpgpu_core.diagnostics.render_text import counts, render_all
 
+    from .. import summary_text
+
     color = invocation.colored(sys.stdout)
     parts: list[str] = []
     for found in checked:
@@ -238,66 +244,9 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
         named = f"{found['file']} {variant}" if variant else found["file"]
         parts.append(f"{named}: {said}{edits}{stopped}")
         if found["summary"] is not None:
-            parts.append("\n".join(f"  {k:<11} {v}" for k, v in summary_lines(found["summary"])))
+            parts.append(summary_text.text(found["summary"]))
         if "deep" in found:
             from .. import examining
 
             parts.append(examining.lines(found["deep"]))
     return "\n\n".join(parts)
-
-
-def summary_lines(summary: dict[str, Any]) -> list[tuple[str, str]]:
-    """At most twelve lines of what a file is."""
-    parameters, memory = summary["parameters"], summary["memory"]
-    tensors = f"{parameters['count']:,} in {parameters['tensors']} tensors"
-    frozen = parameters["count"] - parameters["trainable"]
-    lines = [
-        ("experiment", summary["experiment_id"]),
-        ("knobs", str(summary["knobs"])),
-        ("parameters", tensors + (f", {frozen:,} frozen" if frozen else "")),
-        ("steps", f"{summary['steps']:,}{_course(summary)}"),
-        ("a step", f"{units.count(summary['flops_per_step'])}FLOP{_policy(summary)}"),
-        ("memory", _memory(memory)),
-    ]
-    for name, of in list(summary.get("batch", {}).items())[:2]:
-        lines.append(("batch", f"{name} {of['dtype']} ({' '.join(map(str, of['shape']))})"))
-    for group in summary.get("groups", ())[:2]:
-        what = f"{group['count']:,} parameters by {group['optimizer']}"
-        lines.append(("group", f"{group['name']}: {what}"))
-    lines += [("proved", claim) for claim in summary.get("proved", ())[:1]]
-    passes = " ".join(summary.get("evaluation_ids", {}))
-    if passes:
-        lines.append(("passes", passes))
-    if "diagnostics" in summary:
-        said = summary["diagnostics"]
-        what = f"{said['numbers']:,} numbers every {said['every']:,} steps"
-        lines.append(("sampled", f"{what}, {100 * said['share']:.2g} % more work"))
-    for run in summary.get("exists", ())[:1]:
-        lines.append(("exists", f"{run['run']} ({run['state']})"))
-    return lines[:12]
-
-
-def _course(summary: dict[str, Any]) -> str:
-    """Which stages of a curriculum follow each other, as far as that is known."""
-    stages = summary.get("stages")
-    if stages is None:
-        return ""
-    told = [f":{s['stage'].partition(':')[2]} from {s['first']:,}" for s in stages[:4]]
-    more = [f"{len(stages) - 4} more"] if len(stages) > 4 else []
-    known = all(s["steps"] is not None for s in stages) and bool(stages)
-    return f" ({', '.join(told + more)})" if known else " at most (curriculum reads a metric)"
-
-
-def _policy(summary: dict[str, Any]) -> str:
-    """The precision, where it is not f32 everywhere."""
-    said = summary.get("precision", {"default": "f32", "scopes": {}})
-    apart = ", ".join(f"{scope}: {policy}" for scope, policy in list(said["scopes"].items())[:2])
-    if said["default"] == "f32" and not apart:
-        return ""
-    return f", {said['default']}" + (f" ({apart})" if apart else "")
-
-
-def _memory(memory: dict[str, Any]) -> str:
-    parts = ("parameters", "optimizer", "activations", "workspace")
-    known = [f"{p} {units.size(memory[p + '_bytes'])}" for p in parts if p + "_bytes" in memory]
-    return units.size(memory["peak_bytes"]) + (f" ({', '.join(known)})" if known else "")

@@ -24,6 +24,7 @@ from .summary import summarize
 from .traces import Traces, trace_experiment
 
 if TYPE_CHECKING:
+    from .forecast import Speed
     from .observers import Sampled
     from .probes import Row
 
@@ -44,8 +45,10 @@ def check_experiment(
     loaders: Mapping[str, Loader],
     rows: Callable[[], Sequence[Row]] = tuple,
     remember: bool = True,
+    speed: Speed | None = None,
 ) -> dict[str, Any]:
     """What a compile would say, without its job. `remember` False: compile whatever is known.
+    `speed`: of the device, for `predicted`.
 
     Raises Problem or Problems as `compile_experiment` does; only what compiled is remembered.
     """
@@ -60,6 +63,7 @@ def check_experiment(
         _check_outputs(traces, evaluator, operations, loaders, stamp if remember else None)
 
     def compile_it() -> dict[str, Any]:
+        from ..plan.work import works
         from .pipeline import compile_traces
         from .programs import nobody
 
@@ -72,10 +76,17 @@ def check_experiment(
             "persistent": job.persistent.saved_bytes,
             "judgements": compiled.judgements,
             "sampled": summary.get("diagnostics"),
+            "work": works(job.units, operations),
         }
 
     found = remembered("checks", stamp, compile_it) if remember else compile_it()
-    return summarize(traces, **found)
+    summary = summarize(traces, **{key: of for key, of in found.items() if key != "work"})
+    if speed is not None:
+        from .forecast import predicted, workload
+
+        load = workload(found["work"], traces, found["flops"], found["memory"]["peak_bytes"])
+        summary["predicted"] = predicted(load, speed)
+    return summary
 
 
 def _check_outputs(

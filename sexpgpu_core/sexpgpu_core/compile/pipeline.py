@@ -31,20 +31,8 @@ from .observers import Sampled, observe, sampling_of
 from .persistents import files_of, initials, persistent_types
 from .phases import Phases
 from .probes import Row
-from .programs import (
-    Target,
-    Told,
-    Watched,
-    flops_of,
-    make_unit,
-    nobody,
-    observer_of,
-    program_of,
-    recognized,
-    scalars_of,
-    steps_of,
-)
-from .stages import PassTrace, StageTrace
+from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
+from .stages import PassTrace, StageTrace, observer_of, program_of, steps_of
 from .summary import memory, sampling, summarize
 from .traces import Traces, trace_experiment
 
@@ -90,6 +78,7 @@ class Compiled(NamedTuple):
     steps: Mapping[str, Graph]  # program -> graph before the passes
     told: Told
     judgements: Mapping[str, str]  # pass -> how it judges
+    traces: Traces
 
 
 @collector_off()
@@ -141,7 +130,7 @@ def compile_traces(
     with phases.phase("trace"):
         judgements = traces.judgements()
     job = _job(traces, units, persistent, operations, judgements, sampled)
-    return Compiled(job, phases, traces.stages, traces.passes, graphs, told, judgements)
+    return Compiled(job, phases, traces.stages, traces.passes, graphs, told, judgements, traces)
 
 
 def compile_observers(

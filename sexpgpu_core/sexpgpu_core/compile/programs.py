@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,7 @@ from ..passes.patterns import Finding, find_patterns
 from ..plan.make import make_plan
 from ..plan.plan import Persistent
 from ..records import NamedTuple
-from ..staging.optimize import cycle
 from .phases import Phases
-from .stages import StageTrace
 
 Watched = Callable[[str, str, Graph], None]
 """Told the program, the pass and the graph after it."""
@@ -47,28 +45,6 @@ class Target(NamedTuple):
     precision: str
     phases: Phases
     told: Told | None = None
-
-
-def program_of(key: str, stages: Iterable[str]) -> str:
-    """The name of a stage's step: step/STAGE, or step/LOADER:STAGE where two loaders have it."""
-    stage = key.partition(":")[2]
-    shared = sum(other.partition(":")[2] == stage for other in stages) > 1
-    return f"step/{key if shared else stage}"
-
-
-def steps_of(
-    key: str, stage: StageTrace, stages: Iterable[str]
-) -> dict[str, frozenset[int] | None]:
-    """Names of a stage's steps and the groups that each updates: one, or one a pattern."""
-    name, patterns = program_of(key, stages), list(dict.fromkeys(cycle(stage.optimization)))
-    if len(patterns) == 1:
-        return {name: None}
-    return {name if i == 0 else f"{name}/{i}": due for i, due in enumerate(patterns)}
-
-
-def observer_of(key: str, stages: Iterable[str]) -> str:
-    """The name of a stage's observer: observe/STAGE."""
-    return "observe" + program_of(key, stages).removeprefix("step")
 
 
 def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -> Unit:

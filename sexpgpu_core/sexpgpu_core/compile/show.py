@@ -10,7 +10,8 @@ from ..kernels.kernel import KernelCall, Repeat
 from ..passes.optimize import PASSES
 from ..plan.plan import Plan
 from .pipeline import Compiled
-from .programs import Watched, program_of
+from .programs import Watched
+from .stages import program_of
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
@@ -14,6 +14,7 @@ from ..ir import Operations
 from ..ir.types import Type
 from ..records import NamedTuple
 from ..staging.curriculum import default_stage
+from ..staging.optimize import cycle
 from ..staging.trace import (
     curriculum_of,
     stage_counters,
@@ -69,6 +70,28 @@ class PassTrace(NamedTuple):
         found = [whole, (f"{name}/rest", rest, self.rest_rows)]
         found.append((f"{name}/end", end, end.rows if end is not None else 0))
         return [(n, traced, rows) for n, traced, rows in found if traced is not None]
+
+
+def program_of(key: str, stages: Iterable[str]) -> str:
+    """The name of a stage's step: step/STAGE, or step/LOADER:STAGE where two loaders have it."""
+    stage = key.partition(":")[2]
+    shared = sum(other.partition(":")[2] == stage for other in stages) > 1
+    return f"step/{key if shared else stage}"
+
+
+def steps_of(
+    key: str, stage: StageTrace, stages: Iterable[str]
+) -> dict[str, frozenset[int] | None]:
+    """Names of a stage's steps and the groups that each updates: one, or one a pattern."""
+    name, patterns = program_of(key, stages), list(dict.fromkeys(cycle(stage.optimization)))
+    if len(patterns) == 1:
+        return {name: None}
+    return {name if i == 0 else f"{name}/{i}": due for i, due in enumerate(patterns)}
+
+
+def observer_of(key: str, stages: Iterable[str]) -> str:
+    """The name of a stage's observer: observe/STAGE."""
+    return "observe" + program_of(key, stages).removeprefix("step")
 
 
 class Tracing:

@@ -93,7 +93,8 @@ def _parameters(stages: Iterable[StageTrace]) -> dict[str, int]:
 
 
 def memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
-    """Bytes that the device will hold: all of it is planned before a device is opened."""
+    """Bytes that the device will hold at most, over steps, passes and stages: all of it is planned
+    before a device is opened. `staging`: of the host, while a checkpoint is written."""
     plans = [u.plan for u in units if u.plan is not None]
     kinds = {"parameter": 0, "optimizer": 0}
     for name, type in persistent.types.items():
@@ -111,6 +112,7 @@ def memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
         "parameters_bytes": kinds["parameter"],
         "optimizer_bytes": kinds["optimizer"],
         "activations_bytes": transient,
+        "staging_bytes": persistent.saved_bytes,
     }
 
 

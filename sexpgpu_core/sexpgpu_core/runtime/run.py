@@ -23,7 +23,9 @@ from .signals import ENDINGS, Ending, Signals
 if TYPE_CHECKING:
     from ..device import Session
 
-_CANNOT = frozenset({"E-DEVICE-MEMORY", "E-DEVICE-DISK", "E-DEVICE-ABSENT", "E-STORE-DENIED"})
+_CANNOT = frozenset(
+    {"E-DEVICE-MEMORY", "E-DEVICE-DISK", "E-DEVICE-TIME", "E-DEVICE-ABSENT", "E-STORE-DENIED"}
+)
 
 
 class Summary(NamedTuple):

@@ -1,0 +1,208 @@
+"""What a run will take on a machine whose speed was measured: seconds a step, seconds in all.
+
+A roofline: a call takes as long as its arithmetic or its bytes, whichever is longer. It knows
+nothing of data that is waited for, nor of what else the machine does. `speed` measures.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..caches import recalled, remembered
+from ..records import NamedTuple
+from ..staging.optimize import cycle
+from .stages import observer_of, steps_of
+
+if TYPE_CHECKING:
+    from .pipeline import Compiled
+    from .stages import PassTrace
+    from .traces import Traces
+
+VERSION = 1
+KIND = "speeds"
+ERROR = 2.0
+"""A prediction is within this factor of the truth on a machine that does nothing else."""
+
+Speeds = tuple[tuple[int, float], ...]
+
+
+class Speed(NamedTuple):
+    """Of a device with so many threads. `product`: (FLOPs of a product, FLOP/s) from small ones
+    to great ones; `moved`: (bytes that a program works on, bytes/s); `operations`: additions/s;
+    `call`, `launch`: seconds that a call, and a launch with what the loop does, cost beside."""
+
+    product: Speeds
+    moved: Speeds
+    operations: float
+    call: float
+    launch: float
+    threads: int
+
+    @property
+    def basis(self) -> str:
+        """In words."""
+        best = max(rate for _, rate in self.product)
+        rates = [rate for _, rate in self.moved]
+        return (
+            f"roofline: {self.threads} threads, {best / 1e9:.0f} GFLOP/s in products, "
+            f"{self.operations / 1e9:.0f} Gop/s, "
+            f"{min(rates) / 1e9:.0f} to {max(rates) / 1e9:.0f} GB/s, measured on this machine"
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """For documents: FLOP/s of products, additions/s, bytes/s where much is moved."""
+        return {
+            "product_per_s": max(rate for _, rate in self.product),
+            "operations_per_s": self.operations,
+            "bytes_per_s": self.moved[-1][1],
+            "call_s": self.call,
+            "threads": self.threads,
+        }
+
+
+class Workload(NamedTuple):
+    """`work`: program -> rows of one launch as plan.work.Work has them; `launches`: how often each
+    is launched in the whole run; `bytes`: that the programs work on."""
+
+    work: Mapping[str, Sequence[Sequence[int]]]
+    launches: Mapping[str, int]
+    step: str  # the program of a step
+    flops: int
+    bytes: int
+
+
+def known(device: str, threads: int | None) -> Speed | None:
+    """A speed that was measured before; nothing is measured here."""
+    found = recalled(KIND, _stamp(device, threads))
+    return _speed(found) if found is not None else None
+
+
+def measured(device: Any, operations: Any, threads: int | None, anew: bool = False) -> Speed:
+    """The speed of a device, measured (about half a second) where it is not known."""
+    from .speed import measure
+
+    def make() -> Any:
+        return measure(device, operations, threads or 0)
+
+    return _speed(remembered(KIND, _stamp(device.name, threads), make, anew=anew))
+
+
+def _stamp(device: str, threads: int | None) -> tuple[Any, ...]:
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    asked = threads or os.environ.get("SEXPGPU_THREADS", "")
+    return VERSION, device, str(asked or there), there, os.uname().nodename
+
+
+def _speed(found: Sequence[Any]) -> Speed:
+    product, moved, *rest = found
+    return Speed(tuple(map(tuple, product)), tuple(map(tuple, moved)), *rest)
+
+
+def predicted(load: Workload, speed: Speed) -> dict[str, Any]:
+    """The key `predicted` of schemas/explain.json."""
+    each = {name: _launch(rows, load.bytes, speed) for name, rows in load.work.items()}
+    total = sum(each[name] * count for name, count in load.launches.items() if name in each)
+    moved = sum(row[2] * row[3] for row in load.work[load.step])
+    return {
+        "step_s": _rounded(each[load.step]),
+        "flops_per_step": load.flops,
+        "bytes_per_step": moved,
+        "total_s": _rounded(total),
+        "basis": speed.basis,
+    }
+
+
+def _rounded(seconds: float) -> float:
+    return float(f"{seconds:.4g}")
+
+
+def _launch(rows: Iterable[Sequence[int]], footprint: int, speed: Speed) -> float:
+    moved = _between(speed.moved, footprint)
+    return speed.launch + sum(row[3] * _call(row, moved, speed) for row in rows)
+
+
+def _call(row: Sequence[int], moved: float, speed: Speed) -> float:
+    product, operations, size, _ = row
+    rate = _between(speed.product, product) if product else math.inf
+    arithmetic = product / rate + operations / speed.operations
+    return speed.call + max(arithmetic, size / moved)
+
+
+def _between(points: Speeds, at: int) -> float:
+    """A speed at a size: that of the nearest sizes, between them by the logarithm of the size."""
+    if at <= points[0][0]:
+        return points[0][1]
+    for (low, slow), (high, quick) in itertools.pairwise(points):
+        if at < high:
+            share = math.log(at / low) / math.log(high / low)
+            return slow + share * (quick - slow)
+    return points[-1][1]
+
+
+def launches(traces: Traces) -> dict[str, int]:
+    """How often each program is launched, as far as curriculum and targets say before the run."""
+    found: dict[str, int] = {}
+    for key, steps in _steps(traces).items():
+        stage = traces.stages[key]
+        course = cycle(stage.optimization)
+        names = {due: n for n, due in steps_of(key, stage, traces.stages).items()}
+        for at, due in enumerate(course):
+            name = names.get(due) or next(iter(names.values()))
+            found[name] = found.get(name, 0) + len(range(at, steps, len(course)))
+        every = traces.experiment.run.diagnostics.every
+        found[observer_of(key, traces.stages)] = steps // every if every else 0
+    for name, trace in traces.passes.items():
+        times = _times(trace, traces.steps)
+        whole, rest = traces.tracing.loaders[trace.loader].evaluation_rows(
+            trace.stage, trace.declared.batches
+        )
+        program = f"eval/{name}"
+        found.update({program: times * whole, f"{program}/rest": times * bool(rest)})
+        found[f"{program}/end"] = times
+    return found
+
+
+def _steps(traces: Traces) -> dict[str, int]:
+    """Steps of each stage."""
+    if traces.ahead is None or not traces.ahead.borders:
+        return {next(iter(traces.stages)): traces.steps}
+    borders = traces.ahead.borders
+    ends = [*(first for _, first in borders[1:]), traces.steps]
+    found: dict[str, int] = {}
+    for (key, first), end in zip(borders, ends):
+        found[key] = found.get(key, 0) + max(0, end - first)
+    return found
+
+
+def _times(trace: PassTrace, steps: int) -> int:
+    """How often a pass runs (R16)."""
+    every, at = trace.declared.every, trace.declared.at
+    if not every and not at:
+        return 1
+    points = {int(a) for a in at if not isinstance(a, str)} & set(range(steps + 1))
+    regular = steps // every if every else 0
+    own = [p for p in points if not (every and p and p % every == 0)]
+    ends = any(isinstance(a, str) for a in at) and not (every and steps % every == 0)
+    return regular + len(own) + (ends and steps not in points)
+
+
+def forecast(compiled: Compiled, operations: Any, speed: Speed) -> dict[str, Any]:
+    """`predicted` of what was compiled."""
+    from ..plan.work import works
+
+    work, summary = works(compiled.job.units, operations), compiled.job.summary
+    peak = summary["memory"]["peak_bytes"]
+    return predicted(workload(work, compiled.traces, summary["flops_per_step"], peak), speed)
+
+
+def workload(
+    work: Mapping[str, Sequence[Sequence[int]]], traces: Traces, flops: int, footprint: int
+) -> Workload:
+    """`work`: of every program; the step is that of the first stage."""
+    key = next(iter(traces.stages))
+    first = next(iter(steps_of(key, traces.stages[key], traces.stages)))
+    return Workload(work, launches(traces), first, flops, footprint)

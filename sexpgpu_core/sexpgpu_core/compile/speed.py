@@ -1,0 +1,147 @@
+"""How fast a device is: small programs of known work, launched and timed, the best of a few.
+
+They go the way of every program: graph, kernels, plan, session. So any device can be measured, and
+what is measured is what a run will have.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..device import Device, Unit
+from ..ir import Builder, Operations, Value
+from ..plan.make import layout_persistent
+from ..plan.work import Work, works
+from ..records import NamedTuple
+from .phases import Phases
+from .programs import Target, make_unit
+
+if TYPE_CHECKING:
+    from ..device import Session
+
+TIMES = 5
+LONG = 0.1
+"""Seconds of a launch after which greater ones are not tried."""
+LOOP = 1.2e-4
+"""Seconds that the loop takes for a step beside its launch: batch, step scalars, events."""
+
+
+class Trial(NamedTuple):
+    """`build` makes a chain of `times` calls on x of a shape, whose elements are all `value`."""
+
+    shape: tuple[int, ...]
+    value: float
+    times: int
+    build: Callable[[Builder, Value, Value], Value]
+
+
+def _product(b: Builder, y: Value, x: Value) -> Value:
+    return b("matmul", y, x)
+
+
+def _maths(b: Builder, y: Value, x: Value) -> Value:
+    return b("tanh", b("exp", y))
+
+
+def _swept(b: Builder, y: Value, x: Value) -> Value:
+    """Two calls: what is summed over all rows is no part of the kernel that adds it to each."""
+    return b("add", y, b("reduce-max", y, axes=(0,), keep=True))
+
+
+PRODUCTS = tuple(Trial((n, n), 1.0 / n, t, _product) for n, t in ((16, 64), (64, 32), (384, 4)))
+TRIALS: dict[str, tuple[Trial, ...]] = {
+    "product": PRODUCTS,
+    "maths": (Trial((1 << 16,), 0.5, 4, _maths),),
+    "sweep": tuple(Trial((n, n), 0.0, t, _swept) for n, t in ((128, 16), (640, 4), (3072, 1))),
+}
+"""From small to great. The first product is so small that it shows what a call costs."""
+
+
+def measure(device: Device, operations: Operations, threads: int) -> list[Any]:
+    """Fields of forecast.Speed, as JSON has them. Raises what `open` does."""
+    facts = device.probe()
+    units = {
+        f"{kind} {t.shape[0]}": _unit(f"{kind} {t.shape[0]}", t, device, operations)
+        for kind, trials in TRIALS.items()
+        for t in trials
+    }
+    session = device.open(list(units.values()), layout_persistent({}), threads=threads)
+    try:
+        return _speeds(session, units, operations, threads or facts.cores or 1)
+    finally:
+        session.close()
+
+
+def _unit(name: str, trial: Trial, device: Device, operations: Operations) -> Unit:
+    b = Builder(operations)
+    x = y = b("input", name="x", kind="batch", dtype="f32", shape=trial.shape)
+    for _ in range(trial.times):
+        y = trial.build(b, y, x)
+    b.graph.results["output:y"] = b(
+        "reduce-max", y, axes=tuple(range(len(trial.shape))), keep=False
+    )
+    target = Target(device, operations, "f32", Phases())
+    return make_unit(name, b.graph, layout_persistent({}), target)
+
+
+def _speeds(
+    session: Session, units: Mapping[str, Unit], operations: Operations, threads: int
+) -> list[Any]:
+    rows = works(units.values(), operations)
+    seconds = {kind: list(_timed(session, kind, trials)) for kind, trials in TRIALS.items()}
+    tiny = f"product {PRODUCTS[0].shape[0]}"
+    call = seconds["product"][0][2] / sum(r.calls for r in rows[tiny])
+    rates = {
+        kind: [(size, _rate(rows[name], of, took, call)) for name, size, took in seconds[kind]]
+        for kind, of in (("product", "product"), ("maths", "operations"), ("sweep", "bytes"))
+    }
+    product = [
+        (rows[name][0].product, rate)
+        for (name, _, _), (_, rate) in zip(seconds["product"], rates["product"])
+    ]
+    return [
+        product[1:] or product,
+        rates["sweep"],
+        rates["maths"][0][1],
+        call,
+        call + LOOP,
+        threads,
+    ]
+
+
+def _timed(
+    session: Session, kind: str, trials: Sequence[Trial]
+) -> Iterator[tuple[str, int, float]]:
+    """Name, bytes that it works on, seconds, of trials from small to great, while none is long."""
+    for trial in trials:
+        name = f"{kind} {trial.shape[0]}"
+        seconds = _best(session, name, trial)
+        yield name, 3 * 4 * math.prod(trial.shape), seconds
+        if seconds > LONG:
+            return
+
+
+def _rate(rows: list[Work], of: str, seconds: float, call: float) -> float:
+    """Of a second, without what calls cost whatever they do."""
+    done: int = sum(getattr(r, of) * r.calls for r in rows)
+    own = seconds - call * sum(r.calls for r in rows)
+    return done / max(own, 0.1 * seconds)
+
+
+def _best(session: Session, name: str, trial: Trial) -> float:
+    """The first launch meets memory that nobody has touched: it counts where it is long alone."""
+    import numpy as np
+
+    batch = {"x": np.full(trial.shape, trial.value, np.float32)}
+    program, best = session.program(name), math.inf
+    for number in range(1 + TIMES):
+        start = time.perf_counter()
+        program.launch(batch, {}).outcome()
+        took = time.perf_counter() - start
+        best = took if number == 1 else min(best, took)
+        if (took > LONG and number) or took > 10 * LONG:
+            break
+    return best

@@ -1,0 +1,79 @@
+"""How much a program does: a plan, or a graph that is taken as it is, to rows of work.
+
+The same on every machine; what it takes on one is compile.forecast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ..ir import Graph, Node, Operations
+from ..kernels.cost import kernel_cost
+from ..kernels.kernel import Call, KernelCall, NodeCall
+from ..records import NamedTuple
+from .plan import Plan
+
+PRODUCTS = frozenset(("matmul", "conv", "conv-input-gradient", "conv-weight-gradient"))
+
+
+class Work(NamedTuple):
+    """Calls alike: FLOPs of a product, or operations of others in units of an addition; bytes read
+    and written; how many there are."""
+
+    product: int
+    operations: int
+    bytes: int
+    calls: int = 1
+
+
+def works(
+    units: Iterable[tuple[str, Graph, Plan | None]], operations: Operations
+) -> dict[str, list[Work]]:
+    """Of every program that a device is given (device.Unit)."""
+    return {
+        name: work_of(plan, operations) if plan is not None else graph_work(graph, operations)
+        for name, graph, plan in units
+    }
+
+
+def work_of(plan: Plan, operations: Operations) -> list[Work]:
+    """Of one launch, calls that are alike together. A loop's body counts as often as it may run."""
+    return _together(_calls(plan, operations, 1))
+
+
+def graph_work(graph: Graph, operations: Operations) -> list[Work]:
+    """Of a device that takes a graph node by node."""
+    live = graph.live()
+    nodes = [n for n in graph.nodes if n.id in live and n.operands]
+    return _together(_node(node, operations, 1) for node in nodes)
+
+
+def _together(found: Iterable[Work]) -> list[Work]:
+    counts: dict[tuple[int, int, int], int] = {}
+    for work in found:
+        counts[work[:3]] = counts.get(work[:3], 0) + work.calls
+    return [Work(*of, count) for of, count in counts.items()]
+
+
+def _calls(plan: Plan, operations: Operations, times: int) -> Iterator[Work]:
+    for call in plan.calls:
+        yield from _call(call, operations, times)
+
+
+def _call(call: Call, operations: Operations, times: int) -> Iterator[Work]:
+    if isinstance(call, KernelCall):
+        done, read, written = kernel_cost(call)
+        yield Work(0, done, read + written, times)
+    elif isinstance(call, NodeCall):
+        yield _node(call.node, operations, times)
+    else:
+        yield from _calls(call.plan, operations, times * call.limit)
+
+
+def _node(node: Node, operations: Operations, times: int) -> Work:
+    types = tuple([v.node.types[v.result] for v in node.operands])
+    cost = operations[node.operation].cost(types, dict(node.attributes))
+    moved = cost.read + cost.written
+    if node.operation in PRODUCTS:
+        return Work(cost.flops, 0, moved, times)
+    return Work(0, cost.flops, moved, times)
