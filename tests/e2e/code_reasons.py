@@ -46,8 +46,7 @@ SHOWN_BY = {
     "W-RESUME-NUMERICS": CORE + "runtime/test_run_loop.py"
     "::test_other_numerics_resume_with_a_warning_that_names_them",
     "E-DEVICE-DISK": E2E + "disks.py::test_checkpoints_that_do_not_fit_are_refused_before_step_0",
-    "W-RUN-DEADLINE": E2E
-    + "costs.py::test_a_deadline_before_the_last_step_is_told_when_it_begins",
+    "W-RUN-DEADLINE": E2E + "costs.py::test_a_deadline_before_the_last_step_is_told_when_it_begins",
     "E-SWEEP-UNKNOWN": E2E + "sweep.py::test_a_point_is_checked_and_run_alone",
     "E-PLUGIN-BROKEN": REGISTRY + "test_a_broken_plugin_is_recorded_and_the_rest_work",
     "E-PLUGIN-CLASH": REGISTRY
