@@ -48,7 +48,7 @@ What to try next:
 def install(session: nox.Session, *more: str) -> None:
     """All distributions editable, in one resolve, with the devices' and tests' extras."""
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
-    session.install("-e", ".[cpu,digits,images]", *members, *more)
+    session.install("-e", ".[cpu,digits,images,arrow]", *members, *more)
 
 
 @nox.session
@@ -68,7 +68,7 @@ def dev(session: nox.Session) -> None:
     python = str(ROOT / ".venv" / folder / "python")
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
     tools = (*TEST, "ruff", "mypy", "nox")
-    whole = ("-e", ".[cpu,digits,images]")
+    whole = ("-e", ".[cpu,digits,images,arrow]")
     session.run(python, "-m", "pip", "install", *whole, *members, *tools, external=True)
 
 

@@ -88,7 +88,7 @@ def load(
     from .staging.declare import declare
 
     rows = registry if registry is not None else plugins()
-    sets = list(sets)
+    sets, here = list(sets), settings()
     _once(sets)
     source = file if isinstance(file, Source) else read_source(Path(file))
     if isinstance(point, str):
@@ -108,14 +108,15 @@ def load(
         point=(point.name, point.values) if point is not None else None,
         sources=SourceKinds(rows),
         base=str(base),
-        limits=Limits(**(settings().limits if limits is None else limits)),
+        limits=Limits(**(here.limits if limits is None else limits)),
         hash_files=fingerprint,
         statistic=statistics(rows, base),
     )
     chosen = experiment.run.diagnostics
     chosen = chosen._replace(select=(*chosen.select, *diagnostics))
     experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))
-    return Loaded(experiment, evaluator, loaders_of(experiment, evaluator, base, rows), rows)
+    loaders = loaders_of(experiment, evaluator, base, rows, here.data)
+    return Loaded(experiment, evaluator, loaders, rows)
 
 
 def sweep(

@@ -22,6 +22,7 @@ KEYS: dict[str, dict[str, type]] = {
     "check": {"allow": list, "deny": list},
     "plugins": {"prefer": dict, "disable": list},
     "run": {"device": str, "threads": int, "sinks": list},
+    "data": {"prefetch": int, "threads": int, "cache_gb": int},
     "limits": dict.fromkeys(("steps", "depth", "cells", "bits", "nodes"), int),
 }
 """Every key of sexpgpu.toml: table, key, type."""
@@ -58,6 +59,7 @@ class Settings(NamedTuple):
     disable: frozenset[str] = frozenset()
     plugins: frozenset[str] | None = None
     limits: Mapping[str, int] = {}
+    data: Mapping[str, int] = {}
 
 
 def settings(
@@ -91,6 +93,7 @@ def settings(
         disable=frozenset(plugins.get("disable", ())),
         plugins=None if chosen is None else frozenset(chosen.replace("off", "").split(",")) - {""},
         limits=table.get("limits", {}),
+        data=table.get("data", {}),
     )
 
 
@@ -132,8 +135,8 @@ def _fits(file: Path, name: str, key: str, value: Any) -> None:
     wanted = KEYS[name][key].__name__
     if type(value).__name__ != wanted:
         message = f"[{name}] {key} must be of type {wanted}, not {value!r}"
-    elif name == "limits" and value < 1:
-        message = f"[limits] {key} must be at least 1, not {value}"
+    elif wanted == "int" and value < (least := 0 if key == "prefetch" else 1):
+        message = f"[{name}] {key} must be at least {least}, not {value}"
     else:
         return
     raise problem("E-USAGE-CONFIG", message, file=str(file))

@@ -36,18 +36,23 @@ def store_of(registry: Registry, url: str) -> Store:
 
 
 def loaders_of(
-    experiment: Experiment, evaluator: Evaluator, base: Path, registry: Registry
+    experiment: Experiment,
+    evaluator: Evaluator,
+    base: Path,
+    registry: Registry,
+    data: Mapping[str, int],
 ) -> dict[str, Loader]:
-    """The loaders that a file declares; nothing is read yet."""
-    from .data.loader import Loader
+    """The loaders that a file declares; nothing is read yet. `data`: [data] of sexpgpu.toml."""
+    from .data.loader import Ahead, Loader
 
     rows, host = source_rows(registry), None
+    ahead = Ahead(data.get("prefetch", 2), data.get("threads", 1))
     if any(_calls(declared) for declared in experiment.loaders.values()):
         from .staging.host_calls import HostCalls
 
         host = HostCalls(evaluator)
     return {
-        name: Loader(declared, base, experiment.run.seed, rows, host)
+        name: Loader(declared, base, experiment.run.seed, rows, host, ahead)
         for name, declared in experiment.loaders.items()
     }
 

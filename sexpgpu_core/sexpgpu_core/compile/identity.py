@@ -91,14 +91,16 @@ def _reading(experiment: Experiment, key: str) -> tuple[Any, ...]:
 
 def host_code(experiment: Experiment, loader: str, stage: str) -> tuple[Any, ...]:
     """What functions on the host follow from: `map` calls whatever the file defines, with any knob.
-    So a comment changes the identity of such an experiment; what it cannot do is stay the same
-    where its data changes."""
+    Comments and layout are not in it; any other change of the file, or of what it requires, is."""
     of = experiment.loaders[loader]
     declared = of.stages[stage]
     if not (declared.maps or of.maps or (declared.source or of.source).kind == "synthetic"):
         return ()
-    modules = tuple(module.sha256 for module in experiment.modules)
-    return experiment.sha256, modules, tuple((n, k.text) for n, k in experiment.knobs.items())
+    from ..reader.words import words
+
+    modules = tuple(digest(words(module.text)) for module in experiment.modules)
+    knobs = tuple((name, knob.text) for name, knob in experiment.knobs.items())
+    return digest(words(experiment.text)), modules, knobs
 
 
 def experiment_id(

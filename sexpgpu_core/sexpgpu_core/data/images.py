@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -112,6 +113,7 @@ class Images:
                 extra="sexpgpu[images]",
             ) from None
         self._open = Image.open
+        self._pool: Any = None
         self._files, _ = _files(options)
         self._resized, self._mode = _size(options), _MODES[_channels(options)]
 
@@ -121,12 +123,20 @@ class Images:
     def read(self, indices: Any, out: Mapping[str, np.ndarray]) -> None:
         import numpy as np
 
-        for at, place in enumerate(np.arange(len(self))[indices].tolist()):
-            path, label = self._files[place]
-            if "label" in out:
-                out["label"][at] = label
-            if "image" in out:
-                self._decode(path, out["image"][at])
+        found = [self._files[at] for at in np.arange(len(self))[indices].tolist()]
+        if "label" in out:
+            out["label"][...] = [label for _, label in found]
+        if "image" in out:
+            paths = [path for path, _ in found]
+            deque(self._threads().map(self._decode, paths, out["image"]), maxlen=0)
+
+    def _threads(self) -> Any:
+        """A thread a core: decoders hold no lock of the interpreter."""
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(min(16, os.cpu_count() or 1), "images")
+        return self._pool
 
     def _decode(self, path: Path, target: np.ndarray) -> None:
         import numpy as np

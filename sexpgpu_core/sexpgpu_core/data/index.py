@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Mapping
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..caches import cache_folder, remembered, write_whole
 from ..experiment.protocols import Header
@@ -37,19 +38,43 @@ def facts(what: str, given: Any, make: Callable[[], Any]) -> Any:
     return make() if given is None else remembered("scans", (what, given), make)
 
 
+def place(what: str, given: Any) -> Path:
+    """Where a file that a scan makes is kept: in the cache, or beside other temporary files."""
+    import hashlib
+
+    key = hashlib.sha256(repr((what, given)).encode()).hexdigest()[:32]
+    folder = cache_folder() / "index"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        folder = Path(tempfile.gettempdir())
+    return folder / f"{key}.{what}"
+
+
+@contextlib.contextmanager
+def filled(what: str, given: Any) -> Iterator[BinaryIO]:
+    """The file of `place`, to be written: it is there whole, or not at all."""
+    path = place(what, given)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(beside, "w+b") as file:
+            yield file
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def arrays(
     what: str, given: Any, make: Callable[[], Mapping[str, np.ndarray]]
 ) -> dict[str, np.ndarray]:
     """Arrays made by a scan, once for a stamp."""
-    import hashlib
     import io
 
     import numpy as np
 
     if given is None:
         return dict(make())
-    key = hashlib.sha256(repr((what, given)).encode()).hexdigest()[:32]
-    path = cache_folder() / "index" / f"{key}.npz"
+    path = place(f"{what}.npz", given)
     unread = (OSError, ValueError, KeyError, EOFError)
     with contextlib.suppress(*unread), np.load(path, allow_pickle=False) as found:
         return {name: found[name] for name in found.files}
@@ -57,6 +82,5 @@ def arrays(
     packed = io.BytesIO()
     np.savez(packed, **made)  # type: ignore[arg-type]
     with contextlib.suppress(OSError):
-        os.makedirs(path.parent, exist_ok=True)
         write_whole(path, packed.getvalue())
     return made

@@ -20,6 +20,7 @@ from ..diagnostics import (
 from ..experiment.declarations import LoaderDeclaration, SourceDeclaration, StageDeclaration
 from ..experiment.protocols import Header
 from ..ir.types import Type
+from ..records import NamedTuple
 from ..spans import Span
 from . import kinds
 from .files import fingerprint
@@ -31,12 +32,19 @@ if TYPE_CHECKING:
     from .mixture import MixtureStage
 
 
+class Ahead(NamedTuple):
+    """Batches that are made before a step asks for them, and the threads that make them."""
+
+    depth: int = 2
+    threads: int = 1
+
+
 class Loader:
     """One `defloader`: its stages' facts at check, their batches in a run.
 
     `base`: the folder of the run file. `sources`: rows of kinds (data.kinds.SourceKind or a
     plug-in's SourceEntry); core's by default. `host`: calls the functions of `map`
-    (staging.host_calls.HostCalls).
+    (staging.host_calls.HostCalls). `ahead`: how a run fetches batches; no number depends on it.
     """
 
     def __init__(
@@ -46,8 +54,10 @@ class Loader:
         seed: int = 0,
         sources: Iterable[Any] = kinds.SOURCES,
         host: Any = None,
+        ahead: Ahead = Ahead(),  # noqa: B008 - immutable
     ) -> None:
         self.declaration = declaration
+        self.ahead = ahead
         self.name = declaration.name
         self.seed = seed
         self._base, self._host = str(base), host
@@ -159,6 +169,12 @@ class Loader:
             return 0, 0.0
         epoch, inside = divmod(number, per)
         return epoch, inside / per
+
+    def epochs(self, stage: str, number: int) -> dict[str, float]:
+        """Epochs of each source of a mixture before batch `number`; of other loaders nothing."""
+        here = self._stage(stage)
+        epochs = getattr(here, "epochs", None)
+        return {} if epochs is None else dict(epochs(number))
 
     def evaluation(
         self, stage: str, limit: int | None = None, names: Iterable[str] | None = None

@@ -79,6 +79,21 @@ class MixtureStage:
             return 0
         return sum(mine.shared(theirs) for mine, theirs in zip(self._parts, other._parts))
 
+    def epochs(self, number: int) -> dict[str, float]:
+        """How often each source was seen before batch `number` of training, by name."""
+        import numpy as np
+
+        at, sizes = number * self.rows, [part.examples or 1 for part in self._parts]
+        if self._kind == "sequential":
+            whole, inside = divmod(at, sum(sizes))
+            starts = np.cumsum([0, *sizes[:-1]])
+            seen = [whole * n + min(max(inside - int(s), 0), n) for s, n in zip(starts, sizes)]
+        else:
+            block = at // _BLOCK * _BLOCK
+            which, _ = self.drawn(np.arange(block, at, dtype=np.int64))
+            seen = (self._counts(block) + np.bincount(which, minlength=len(sizes))).tolist()
+        return {name: count / n for name, count, n in zip(self._names, seen, sizes)}
+
     # -- data
 
     def batch(self, number: int, names: Iterable[str] | None) -> dict[str, np.ndarray]:

@@ -253,7 +253,9 @@ class Loop:
         step = self.progress.step
         if cadence.due(step, self.run.log_every, (), False) or step == self.job.steps:
             stage = self.job.stages[flying.stage]
-            self.report.step(stage, outcome, self.progress, flying.epoch)
+            loader, number = self.loaders[stage.loader], self.progress.batches[flying.stage]
+            data = {f"data/{n}/epoch": x for n, x in loader.epochs(stage.stage, number).items()}
+            self.report.step(stage, outcome, self.progress, flying.epoch, data)
         if flying.observation is not None:
             self.folder.events.write("diagnostic", step, values=flying.observation.values())
 

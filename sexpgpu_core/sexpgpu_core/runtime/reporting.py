@@ -24,7 +24,7 @@ they cost a third."""
 
 
 class Step(NamedTuple):
-    """What a step said where it is logged. `epoch`: with its fraction."""
+    """What a step said where it is logged. `epoch`: with its fraction. `data`: as `step` has it."""
 
     stage: StageFacts
     outcome: Outcome
@@ -32,6 +32,7 @@ class Step(NamedTuple):
     epoch: float
     at: Moment
     pace: Pace
+    data: Mapping[str, float]
 
 
 class Reporter:
@@ -46,10 +47,18 @@ class Reporter:
         self._patient = not _decides(job)
         folder.events.earlier = self.flush
 
-    def step(self, stage: StageFacts, outcome: Outcome, progress: Progress, epoch: float) -> None:
-        """The `step` event: that very step's values. `epoch`: with its fraction."""
+    def step(
+        self,
+        stage: StageFacts,
+        outcome: Outcome,
+        progress: Progress,
+        epoch: float,
+        data: Mapping[str, float],
+    ) -> None:
+        """The `step` event: that very step's values. `epoch`: with its fraction. `data`: series of
+        what was read."""
         pace, at = self.throughput.since_log(progress.step), self._folder.events.moment()
-        self._held.append(Step(stage, outcome, progress, epoch, at, pace))
+        self._held.append(Step(stage, outcome, progress, epoch, at, pace, data))
         since = at.elapsed - self._held[0].at.elapsed
         if not self._patient or since + pace.active >= HELD:
             self.flush()
@@ -59,7 +68,7 @@ class Reporter:
         if not self._held:
             return
         held, self._held = self._held, []
-        named = [step_metrics(step.stage, step.outcome) for step in held]
+        named = [{**step_metrics(step.stage, step.outcome), **step.data} for step in held]
         paces = [step.pace.told(step.stage.step.rows, step.stage.counters) for step in held]
         self._folder.events.write_all([_said(*row) for row in zip(held, named, paces)])
         for step, metrics in zip(held, named):

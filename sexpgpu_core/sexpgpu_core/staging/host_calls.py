@@ -6,6 +6,7 @@ of them, or a dictionary for a property list. Law: a call's value depends on its
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,19 +23,21 @@ class HostCalls:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
+        self._lock = allocate_lock()
 
     def map(self, function: Function, given: Sequence[Any], seeds: Sequence[int]) -> list[Any]:
         """The function's value for each of some values; `random` in a call draws from its seed."""
         arguments = [(lisp_of(value),) for value in given]
-        before = RANDOM_STATE.value
 
         def reseed(at: int) -> None:
             RANDOM_STATE.value = RandomState(seeds[at])
 
-        try:
-            found = self._evaluator.each(function, arguments, reseed)
-        finally:
-            RANDOM_STATE.value = before
+        with self._lock:
+            before = RANDOM_STATE.value
+            try:
+                found = self._evaluator.each(function, arguments, reseed)
+            finally:
+                RANDOM_STATE.value = before
         return [python_of(value) for value in found]
 
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from sexpgpu_core.data.loader import Loader
+from sexpgpu_core.data.loader import Ahead, Loader
 from sexpgpu_core.data.prefetch import Prefetcher
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import (
@@ -279,8 +279,10 @@ def test_overlapping_stages_are_a_warning(text):
     assert trained(text).check(["train"]) == []
 
 
-def test_prefetched_batches_are_the_loaders_own_and_errors_come_through(text):
+@pytest.mark.parametrize("ahead", [(0, 1), (1, 1), (2, 1), (2, 3), (8, 1), (8, 4)])
+def test_prefetched_batches_are_the_loaders_own_and_errors_come_through(text, ahead):
     loader = trained(text)
+    loader.ahead = Ahead(*ahead)
     ahead = Prefetcher(loader, "train", 5, 20)
     for n in range(5, 20):
         batch, waited = ahead.take()
@@ -288,6 +290,7 @@ def test_prefetched_batches_are_the_loaders_own_and_errors_come_through(text):
         assert waited >= 0
     ahead.close()
     few = Loader(declared("text-files", "a.txt", windows=Windows(4, 4), batch=99), text)
+    few.ahead = loader.ahead
     failing = Prefetcher(few, "train", 0, 2)
     assert code(failing.take).code == "E-DATA-SMALL"
     failing.close()

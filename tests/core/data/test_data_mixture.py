@@ -60,3 +60,14 @@ def test_sources_of_unlike_fields_are_told(tmp_path):
     loader = loader_of('(source (mixture (a 1 (csv "a.csv")) (b 1 (csv "b.csv"))))', tmp_path)
     with pytest.raises(Problem, match="other fields"):
         loader.fields("train")
+
+
+@pytest.mark.parametrize("order", ["shuffled", "sequential"])
+def test_epochs_count_what_was_seen_of_each_source(mixed, order):
+    loader = mixed(f"(stage :train :order :{order})")
+    seen = Counter()
+    for number in range(560):  # over the border of a block
+        if number % 37 == 0:
+            told = loader.epochs("train", number)
+            assert told == {"a": seen[0] / 30, "b": seen[1] / 5}
+        seen.update(loader.batch("train", number)["source"].tolist())
