@@ -1,26 +1,17 @@
 """Convolutions without a gathered matrix, as LLVM text: pixels of the padded picture meet rows of
 the weights as they lie.
 
-An output is one chain of fma over places and channels in order; a weight's gradient is a chain over
-the pixels of each picture, and the pictures are added in order.
+An output is one chain of fma over places and channels in order. Where groups lie beside each other
+in a vector, a channel of each is met by one shuffle of what was read.
 """
 
 from __future__ import annotations
 
-from .narrow import Narrow
+from .narrow import Band, Phase
 from .narrow_emit import Emitter
 
-PIXELS, VECTORS = 12, 2
-"""Sums at once: pixels, or channels read, times vectors of the given channels."""
-
-
-def blocks(n: Narrow) -> list[tuple[int, list[int]]]:
-    """The given channels in blocks of vectors: where each begins, and lanes of its vectors."""
-    found = []
-    for first in range(0, n.given, n.width * VECTORS):
-        starts = range(first, min(first + n.width * VECTORS, n.given), n.width)
-        found.append((first, [min(n.width, n.given - s) for s in starts]))
-    return found
+PIXELS = 12
+"""Sums at once, times vectors of the given channels."""
 
 
 def even(count: int) -> int:
@@ -30,26 +21,74 @@ def even(count: int) -> int:
 
 def forward(e: Emitter) -> list[str]:
     """The result of one padded picture."""
-    g = e.n.geometry
     e.lines += ["define internal void @forward(ptr noalias %x, ptr noalias %w, ptr noalias %y) {"]
     e.lines.append("entry:")
-    before, size = "entry", even(g.rows[2])
-    whole = g.rows[2] // size * size
-    for number, (first, lanes) in enumerate(blocks(e.n)):
-        name = f"h{number}"
-        with e.loop(name, before, g.rows[1]) as h:
-            x = e.at("%x", e.emit(f"mul i64 {h}, {g.mul[1] * e.n.plane[1] * e.n.channels}"))
-            y = e.emit(f"mul i64 {h}, {g.rows[2] * e.n.given}")
-            y = e.at("%y", e.emit(f"add i64 {y}, {first}"))
-            after = f"{name}.head"
-            with e.loop(f"p{number}", after, whole, size) as p:
-                _pixels(e, f"t{number}", f"p{number}.head", (x, y, p), first, lanes, size)
-            if whole < g.rows[2]:
-                after = f"p{number}.done"
-                rest = g.rows[2] - whole
-                _pixels(e, f"r{number}", after, (x, y, str(whole)), first, lanes, rest)
-        before = f"{name}.done"
+    before = cleared(e)
+    for number, phase in enumerate(p for p in e.n.phases if min(p.window)):
+        for band, of in enumerate(e.n.bands):
+            before = _rows(e, f"{number}b{band}", before, phase, of)
     return [*e.lines, "  ret void", "}"]
+
+
+def cleared(e: Emitter) -> str:
+    """What no place of the window gives is 0; the label after."""
+    if any(not min(p.window) for p in e.n.phases):
+        size = e.n.geometry.rows[1] * e.n.geometry.rows[2] * e.n.given * e.n.bytes
+        e.lines.append(f"  call void @llvm.memset.p0.i64(ptr %y, i8 0, i64 {size}, i1 false)")
+    return "entry"
+
+
+def _rows(e: Emitter, name: str, before: str, phase: Phase, band: Band) -> str:
+    """All rows of a band; the label after. Weights of a wide group stay near over all rows; of
+    groups beside each other, the rows of the picture do over all bands."""
+    counts = {"h": phase.rows[0], "g": band.times}
+    order = "hg" if e.n.lanes else "gh"
+    outer, inner = (f"{letter}{name}" for letter in order)
+    with e.loop(outer, before, counts[order[0]]), e.loop(inner, f"{outer}.head", counts[order[1]]):
+        x, y = row_of(e, f"%h{name}", phase)
+        x = e.at(
+            x,
+            e.emit(
+                f"add i64 {band.begin // e.n.own * e.n.taken}, {e.times('%g' + name, band.read)}"
+            ),
+        )
+        to = e.emit(f"add i64 {band.begin}, {e.times('%g' + name, band.given)}")
+        at = (x, e.at("%w", to), e.at(y, to))
+        columns = phase.rows[1]
+        size = even(columns)
+        whole = columns // size * size
+        with e.loop(f"p{name}", f"{inner}.head", whole, size) as p:
+            _pixels(e, f"t{name}", f"p{name}.head", at, p, phase, band, size)
+        if whole < columns:
+            last = str(whole)
+            _pixels(e, f"r{name}", f"p{name}.done", at, last, phase, band, columns - whole)
+    return f"{outer}.done"
+
+
+def row_of(e: Emitter, h: str, phase: Phase) -> tuple[str, str]:
+    """Where row h of a phase begins, in the padded picture and in the result."""
+    n, g = e.n, e.n.geometry
+    row = n.plane[1] * n.channels
+    begin = phase.reads[0] * row + phase.reads[1] * n.channels
+    x = e.emit(f"add i64 {e.times(h, g.mul[1] * row)}, {begin}")
+    line = g.rows[2] * n.given
+    y = e.emit(
+        f"add i64 {e.times(h, g.div[1] * line)}, {phase.first[0] * line + phase.first[1] * n.given}"
+    )
+    return e.at("%x", x), e.at("%y", y)
+
+
+def window(e: Emitter, k: str, phase: Phase) -> tuple[str, str]:
+    """Of the k-th place of a phase: how far it reads in the padded picture, and its number among
+    the window's places, which are the weights' rows."""
+    n, g = e.n, e.n.geometry
+    row = e.emit(f"udiv i64 {k}, {phase.window[1]}")
+    column = e.emit(f"urem i64 {k}, {phase.window[1]}")
+    down = e.times(row, phase.step[0] * n.plane[1] * n.channels)
+    reads = e.emit(f"add i64 {down}, {e.times(column, phase.step[1] * n.channels)}")
+    begin = phase.places[0] * g.window[2] + phase.places[1]
+    line = e.emit(f"add i64 {begin}, {e.times(row, phase.jump[0] * g.window[2])}")
+    return reads, e.emit(f"add i64 {line}, {e.times(column, phase.jump[1])}")
 
 
 def _pixels(
@@ -57,109 +96,67 @@ def _pixels(
     name: str,
     before: str,
     at: tuple[str, str, str],
-    first: int,
-    lanes: list[int],
+    p: str,
+    phase: Phase,
+    band: Band,
     count: int,
 ) -> None:
-    """`count` neighbours from at[2] on: loops over places of the window and channels."""
+    """`count` neighbours from p on: loops over places of the window and channels."""
     n, g = e.n, e.n.geometry
-    step = g.mul[2] * n.channels
-    x = e.at(at[0], e.emit(f"mul i64 {at[2]}, {step}"))
-    y = e.at(at[1], e.emit(f"mul i64 {at[2]}, {n.given}"))
-    w = e.at("%w", first)
-    sums = [f"{name}.{i}.{v}" for i in range(count) for v in range(len(lanes))]
-    old, inside = f"%{name}.o.", f"%{name}.s."
-    with e.loop(f"{name}k", before, g.places) as k:
-        _phis(e, sums, old, inside, before, f"{name}k.latch")
-        row = e.emit(f"udiv i64 {k}, {g.window[2]}")
-        column = e.emit(f"urem i64 {k}, {g.window[2]}")
-        down = e.emit(f"mul i64 {row}, {g.step[1] * n.plane[1] * n.channels}")
-        right = e.emit(f"mul i64 {column}, {g.step[2] * n.channels}")
-        source = e.at(e.at(x, down), right)
-        weights = e.at(w, e.emit(f"mul i64 {k}, {n.channels * n.given}"))
-        with e.loop(f"{name}c", f"{name}k.head", n.channels) as c:
-            _phis(e, sums, f"%{name}.i.", inside, f"{name}k.head", f"{name}c.latch", old)
-            here = e.at(weights, e.emit(f"mul i64 {c}, {n.given}"))
-            rows = [e.load(e.at(here, v * n.width), of) for v, of in enumerate(lanes)]
-            from_ = e.at(source, c)
-            for i in range(count):
-                value = e.spread(e.at(from_, i * step))
-                for v, weight in enumerate(rows):
-                    s = f"{name}.{i}.{v}"
-                    e.named(f"{inside}{s}", e.fma_text(value, weight, f"%{name}.i.{s}"))
+    x = e.at(at[0], e.times(p, g.mul[2] * n.channels))
+    y = e.at(at[2], e.times(p, g.div[2] * n.given))
+    sums = [f"{name}.{i}.{v}" for i in range(count) for v in range(len(band.vectors))]
+    with e.loop(f"{name}k", before, phase.window[0] * phase.window[1]) as k:
+        e.phis(sums, f"%{name}.o.", f"%{name}.s.", before, f"{name}k.latch")
+        reads, place = window(e, k, phase)
+        where = e.at(x, reads), e.at(at[1], e.times(place, n.taken * n.given))
+        (_beside if n.lanes else _channels)(e, name, where, band, count)
     for i in range(count):
-        for v, of in enumerate(lanes):
-            e.store(f"{inside}{name}.{i}.{v}", e.at(y, i * n.given + v * n.width), of)
+        for v, (first, lanes) in enumerate(band.vectors):
+            to = e.at(y, i * g.div[2] * n.given + first)
+            e.store(f"%{name}.s.{name}.{i}.{v}", to, lanes)
 
 
-def _phis(
-    e: Emitter, sums: list[str], new: str, last: str, before: str, latch: str, start: str = ""
-) -> None:
-    """Sums that go on from trip to trip, from 0 or from those of the loop around."""
-    for s in sums:
-        begun = f"{start}{s}" if start else "zeroinitializer"
-        e.lines.append(f"  {new}{s} = phi {e.vector} [{begun}, %{before}], [{last}{s}, %{latch}]")
-
-
-def part(e: Emitter) -> list[str]:
-    """One padded picture and its gradient, added to a part of the weights' gradient."""
+def _channels(e: Emitter, name: str, where: tuple[str, str], band: Band, count: int) -> None:
+    """A channel read, in all lanes, meets the vectors of its group."""
     n = e.n
-    e.lines += ["define internal void @part(ptr noalias %x, ptr noalias %g, ptr noalias %to) {"]
-    e.lines.append("entry:")
-    size = even(n.channels)
-    whole = n.channels // size * size
-    with e.loop("k", "entry", n.geometry.places) as k:
-        row = e.emit(f"udiv i64 {k}, {n.geometry.window[2]}")
-        column = e.emit(f"urem i64 {k}, {n.geometry.window[2]}")
-        down = e.emit(f"mul i64 {row}, {n.geometry.step[1] * n.plane[1] * n.channels}")
-        right = e.emit(f"mul i64 {column}, {n.geometry.step[2] * n.channels}")
-        x = e.at(e.at("%x", down), right)
-        to = e.at("%to", e.emit(f"mul i64 {k}, {n.channels * n.given}"))
-        before = "k.head"
-        for number, (first, lanes) in enumerate(blocks(n)):
-            with e.loop(f"c{number}", before, whole, size) as c:
-                _channels(e, f"b{number}", f"c{number}.head", (x, to, c), first, lanes, size)
-            before = f"c{number}.done"
-            if whole < n.channels:
-                at = (x, to, str(whole))
-                before = _channels(e, f"q{number}", before, at, first, lanes, n.channels - whole)
-    return [*e.lines, "  ret void", "}"]
+    sums = [f"{name}.{i}.{v}" for i in range(count) for v in range(len(band.vectors))]
+    with e.loop(f"{name}c", f"{name}k.head", n.taken) as c:
+        inside = f"%{name}.s."
+        e.phis(sums, f"%{name}.i.", inside, f"{name}k.head", f"{name}c.latch", f"%{name}.o.")
+        weights = e.at(where[1], e.times(c, n.given))
+        rows = [e.load(e.at(weights, first), lanes) for first, lanes in band.vectors]
+        from_ = e.at(where[0], c)
+        for i in range(count):
+            value = e.spread(e.at(from_, i * n.geometry.mul[2] * n.channels))
+            for v, weight in enumerate(rows):
+                s = f"{name}.{i}.{v}"
+                e.named(f"{inside}{s}", e.fma_text(value, weight, f"%{name}.i.{s}"))
 
 
-def _channels(
-    e: Emitter,
-    name: str,
-    before: str,
-    at: tuple[str, str, str],
-    first: int,
-    lanes: list[int],
-    count: int,
-) -> str:
-    """`count` channels read from at[2] on, over all pixels; the label after."""
-    n, g = e.n, e.n.geometry
-    x = e.at(at[0], at[2])
-    to = e.at(at[1], e.emit(f"mul i64 {at[2]}, {n.given}"))
-    to = e.at(to, first)
-    sums = [f"{name}.{i}.{v}" for i in range(count) for v in range(len(lanes))]
-    old, inside = f"%{name}.o.", f"%{name}.s."
-    with e.loop(f"{name}h", before, g.rows[1]) as h:
-        _phis(e, sums, old, inside, before, f"{name}h.latch")
-        source = e.at(x, e.emit(f"mul i64 {h}, {g.mul[1] * n.plane[1] * n.channels}"))
-        line = e.emit(f"mul i64 {h}, {g.rows[2] * n.given}")
-        line = e.at("%g", e.emit(f"add i64 {line}, {first}"))
-        with e.loop(f"{name}p", f"{name}h.head", g.rows[2]) as p:
-            _phis(e, sums, f"%{name}.i.", inside, f"{name}h.head", f"{name}p.latch", old)
-            here = e.at(line, e.emit(f"mul i64 {p}, {n.given}"))
-            rows = [e.load(e.at(here, v * n.width), of) for v, of in enumerate(lanes)]
-            from_ = e.at(source, e.emit(f"mul i64 {p}, {g.mul[2] * n.channels}"))
-            for i in range(count):
-                value = e.spread(e.at(from_, i))
-                for v, row in enumerate(rows):
-                    s = f"{name}.{i}.{v}"
-                    e.named(f"{inside}{s}", e.fma_text(value, row, f"%{name}.i.{s}"))
-    for i in range(count):
-        for v, of in enumerate(lanes):
-            place = e.at(to, i * n.given + v * n.width)
-            total = e.emit(f"fadd {e.vector} {e.load(place, of)}, {inside}{name}.{i}.{v}")
-            e.store(total, place, of)
-    return f"{name}h.done"
+def _beside(e: Emitter, name: str, where: tuple[str, str], band: Band, count: int) -> None:
+    """Channel after channel of the groups in a vector meets theirs."""
+    n = e.n
+    for v, (first, lanes) in enumerate(band.vectors):
+        rows = [e.load(e.at(where[1], c * n.given + first), lanes) for c in range(n.taken)]
+        x = e.at(where[0], first // n.own * n.taken)
+        for i in range(count):
+            read = e.load(e.at(x, i * n.geometry.mul[2] * n.channels), lanes // n.own * n.taken)
+            s = f"%{name}.o.{name}.{i}.{v}"
+            for c, weight in enumerate(rows):
+                last = c == n.taken - 1
+                text = e.fma_text(of_groups(e, read, c), weight, s)
+                s = f"%{name}.s.{name}.{i}.{v}" if last else f"%{name}.{c}.{i}.{v}"
+                e.named(s, text)
+
+
+def of_groups(e: Emitter, read: str, channel: int) -> str:
+    """A channel of each group in the lanes of the group, out of a vector of all their channels."""
+    n = e.n
+    if n.taken == n.own == 1:
+        return read
+    lanes = [min(j // n.own * n.taken + channel, n.width - 1) for j in range(n.width)]
+    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    return e.emit(
+        f"shufflevector {e.vector} {read}, {e.vector} poison, <{n.width} x i32> <{order}>"
+    )

@@ -24,19 +24,47 @@ TAPS = 28
 WEIGHTS = 1 << 20
 """Most bytes of weights, which every row of pixels reads again. Of 2.4 MB a gathered matrix and
 packed panels took 0.7 of the time, of 0.6 MB 1.1."""
+VECTORS = 2
+"""Vectors of given channels that share what is read."""
 PICTURES = 4
 """Fewest pictures: one is a cell."""
 
 
+class Phase(NamedTuple):
+    """Outputs `first`, `first` + div, ... that meet the same `window` of places: `places`, then
+    `jump` on. The first of them reads `reads` in the padded picture first, then `step` on. Each is
+    of rows and of columns."""
+
+    first: tuple[int, int]
+    rows: tuple[int, int]
+    places: tuple[int, int]
+    jump: tuple[int, int]
+    window: tuple[int, int]
+    reads: tuple[int, int]
+    step: tuple[int, int]
+
+
+class Band(NamedTuple):
+    """`times` neighbours alike, each `read` channels and `given` after the last: vectors of given
+    channels, where each begins and its lanes. `begin`: the given channel of the first."""
+
+    times: int
+    begin: int
+    given: int
+    read: int
+    vectors: list[tuple[int, int]]
+
+
 class Narrow(NamedTuple):
     """What a text is made for. `width`: elements of a vector; `dtype` f32 or f64; `channels` read
-    and `given`. The geometry's first axis is one place."""
+    and `given`, both in `groups`. The geometry's first axis is one place."""
 
     dtype: str
     width: int
     geometry: Geometry
     channels: int
     given: int
+    groups: int = 1
 
     @property
     def taps(self) -> list[int]:
@@ -47,26 +75,94 @@ class Narrow(NamedTuple):
             (i * g.step[1] * self.plane[1] + j * g.step[2]) * c + k
             for i in rows
             for j in columns
-            for k in range(c)
+            for k in range(self.taken)
         ]
+
+    @property
+    def taken(self) -> int:
+        """Channels read by a group."""
+        return self.channels // self.groups
+
+    @property
+    def own(self) -> int:
+        """Channels given by a group."""
+        return self.given // self.groups
 
     @property
     def few(self) -> bool:
         """Whether the weights of a vector of channels stay in registers."""
-        return self.depth <= TAPS
+        return self.groups == 1 and self.depth <= TAPS and set(self.geometry.div) == {1}
+
+    @property
+    def wide(self) -> bool:
+        """Whether a group gives more than half a vector, one group alone half: a channel read
+        meets all of it."""
+        return self.own >= self.width // 2 + (self.groups > 1)
+
+    @property
+    def lanes(self) -> bool:
+        """Whether groups lie beside each other in a vector, read and given."""
+        return self.groups > 1 and not self.wide and self.taken <= self.width
+
+    @property
+    def across(self) -> bool:
+        """Whether a vector is of the channels read: few are given."""
+        some = self.channels >= self.width // 2
+        return self.groups == 1 and some and not self.wide and not self.few
+
+    @property
+    def bands(self) -> list[Band]:
+        """All given channels, in vectors that share what is read."""
+        if not self.lanes:
+            starts = range(0, self.own, self.width)
+            each = [(s, min(self.width, self.own - s)) for s in starts]
+            pairs = [each[i : i + VECTORS] for i in range(0, len(each), VECTORS)]
+            return [Band(self.groups, 0, self.own, self.taken, pair) for pair in pairs]
+        beside = max(1, min(self.width // self.own, self.width // self.taken))
+        both = VECTORS * beside
+        whole, rest = divmod(self.groups, both)
+        vector = beside * self.own
+        pair = [(v * vector, vector) for v in range(VECTORS)]
+        found = [Band(whole, 0, both * self.own, both * self.taken, pair)] if whole else []
+        sizes = [(v, min(beside, rest - v) * self.own) for v in range(0, rest, beside)]
+        tail = [(v * self.own, size) for v, size in sizes]
+        begin = whole * both * self.own
+        return [*found, Band(1, begin, self.given, self.channels, tail)] if tail else found
 
     @property
     def depth(self) -> int:
         """Products in an output."""
-        return self.geometry.places * self.channels
+        return self.geometry.places * self.taken
+
+    @property
+    def low(self) -> tuple[int, int]:
+        """The row and the column of the picture where the padded one begins."""
+        return tuple(
+            min((p[5] for p in _axis(self.geometry, a) if p[4]), default=0) for a in (1, 2)
+        )  # type: ignore[return-value]
 
     @property
     def plane(self) -> tuple[int, int]:
         """Rows and columns of a padded picture."""
         g = self.geometry
-        return tuple(  # type: ignore[return-value]
-            (g.rows[a] - 1) * g.mul[a] + (g.window[a] - 1) * g.step[a] + 1 for a in (1, 2)
-        )
+        ends = [
+            max(
+                (p[5] + (p[1] - 1) * g.mul[a] + (p[4] - 1) * p[6] for p in _axis(g, a) if p[4]),
+                default=0,
+            )
+            for a in (1, 2)
+        ]
+        return tuple(end - low + 1 for end, low in zip(ends, self.low))  # type: ignore[return-value]
+
+    @property
+    def phases(self) -> list[Phase]:
+        """All outputs; one phase unless the geometry divides."""
+        low = self.low
+        return [
+            Phase(*zip((*r[:5], r[5] - low[0], r[6]), (*c[:5], c[5] - low[1], c[6])))
+            for r in _axis(self.geometry, 1)
+            for c in _axis(self.geometry, 2)
+        ]
 
     @property
     def scratch(self) -> int:
@@ -78,15 +174,30 @@ class Narrow(NamedTuple):
         return 4 if self.dtype == "f32" else 8
 
 
-def takes(n: Narrow, pictures: int, groups: int) -> bool:
-    """Whether it is convolved without a gathered matrix: up to two axes, nothing left out between
-    places, weights that stay in the second cache, a picture for each of a few threads."""
+def _axis(g: Geometry, a: int) -> list[tuple[int, ...]]:
+    """The fields of the phases along an axis, `reads` in the picture as it lies."""
+    found: list[tuple[int, ...]] = []
+    for first in range(min(g.div[a], g.rows[a])):
+        places = range(g.window[a])
+        seen = [k for k in places if (first + k * g.step[a] + g.off[a]) % g.div[a] == 0]
+        rows = -(-(g.rows[a] - first) // g.div[a])
+        jump = seen[1] - seen[0] if len(seen) > 1 else 1
+        k = seen[0] if seen else 0
+        reads = (first + k * g.step[a] + g.off[a]) // g.div[a]
+        found.append((first, rows, k, jump, len(seen), reads, jump * g.step[a] // g.div[a]))
+    return found
+
+
+def takes(n: Narrow, pictures: int) -> bool:
+    """Whether it is convolved without a gathered matrix: up to two axes, weights that stay in the
+    second cache, a picture for each of a few threads, where groups would not make the matrix's
+    products small."""
     g = n.geometry
-    flat = g.read[0] == g.rows[0] == g.window[0] == 1 and not g.off[0]
-    whole = set(g.div) == {1} and min(g.step) > 0 and groups == 1
-    wide = n.few or n.given >= n.width // 2
-    size = g.places * n.channels * n.given * n.bytes
-    return host().fma and flat and whole and wide and size <= WEIGHTS and pictures >= PICTURES
+    flat = g.read[0] == g.rows[0] == g.window[0] == 1 and not g.off[0] and min(g.step) > 0
+    size = g.places * n.taken * n.given * n.bytes
+    enough = pictures >= PICTURES or n.groups > 1
+    kind = n.few or n.wide or n.lanes or n.across
+    return host().fma and flat and kind and size <= WEIGHTS and enough
 
 
 @functools.cache

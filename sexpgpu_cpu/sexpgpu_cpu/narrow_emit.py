@@ -68,12 +68,42 @@ class Emitter:
         first = self.emit(f"insertelement {v} poison, {self.scalar} {one}, i32 0")
         return self.emit(f"shufflevector {v} {first}, {v} poison, <{w} x i32> zeroinitializer")
 
+    def total(self, vector: str) -> str:
+        """The sum of all lanes: the upper half to the lower until one is left."""
+        size = self.n.width
+        while size > 1:
+            size //= 2
+            kind = f"<{2 * size} x {self.scalar}>"
+            halves = [
+                self.emit(
+                    f"shufflevector {kind} {vector}, {kind} poison, <{size} x i32> <"
+                    + ", ".join(f"i32 {i}" for i in range(at, at + size))
+                    + ">"
+                )
+                for at in (0, size)
+            ]
+            vector = self.emit(f"fadd <{size} x {self.scalar}> {halves[0]}, {halves[1]}")
+        return self.emit(f"extractelement <1 x {self.scalar}> {vector}, i32 0")
+
     def fma(self, a: str, b: str, c: str) -> str:
         return self.emit(self.fma_text(a, b, c))
 
     def fma_text(self, a: str, b: str, c: str) -> str:
         v = self.vector
         return f"call {v} @llvm.fma.{self.overload}({v} {a}, {v} {b}, {v} {c})"
+
+    def times(self, index: str, count: int) -> str:
+        return self.emit(f"mul i64 {index}, {count}")
+
+    def phis(
+        self, sums: list[str], new: str, last: str, before: str, latch: str, start: str = ""
+    ) -> None:
+        """Sums that go on from trip to trip, from 0 or from those of the loop around."""
+        for s in sums:
+            begun = f"{start}{s}" if start else "zeroinitializer"
+            self.lines.append(
+                f"  {new}{s} = phi {self.vector} [{begun}, %{before}], [{last}{s}, %{latch}]"
+            )
 
     def named(self, name: str, text: str) -> None:
         self.lines.append(f"  {name} = {text}")
@@ -101,8 +131,12 @@ def narrow_text(n: Narrow) -> str:
     """Two functions (ptr block, i64 begin, i64 end). `narrow`: block x, w, result, scratch; a cell
     is a picture. `narrow_weights`: block x, gradient, parts of the result, scratch, pictures,
     pictures of a part; a cell is a part."""
-    from .direct_emit import forward, part
+    from . import direct_across, direct_emit, direct_gradient
 
+    forward, part = _forward, _part
+    if not n.few:
+        forward = direct_across.forward if n.across else direct_emit.forward
+        part = direct_across.part if n.across else direct_gradient.part
     e = Emitter(n)
     v, o = e.vector, e.overload
     mask = f"<{n.width} x i1>"
@@ -114,8 +148,8 @@ def narrow_text(n: Narrow) -> str:
             f"declare {v} @llvm.masked.load.{o}.p0(ptr, i32, {mask}, {v})",
             f"declare void @llvm.masked.store.{o}.p0({v}, ptr, i32, {mask})",
             *_padded(Emitter(n)),
-            *(_forward if n.few else forward)(Emitter(n)),
-            *(_part if n.few else part)(Emitter(n)),
+            *forward(Emitter(n)),
+            *part(Emitter(n)),
             _whole(n, e.scalar),
             _weights(n, e.scalar),
         ]
@@ -126,8 +160,8 @@ def _padded(e: Emitter) -> list[str]:
     """A picture with its margins, in the scratch."""
     n = e.n
     g, (high, wide) = n.geometry, n.plane
-    top, left = max(-g.off[1], 0), max(-g.off[2], 0)
-    first, before = max(g.off[1], 0), max(g.off[2], 0)
+    top, left = max(-n.low[0], 0), max(-n.low[1], 0)
+    first, before = max(n.low[0], 0), max(n.low[1], 0)
     rows, columns = min(g.read[1] - first, high - top), min(g.read[2] - before, wide - left)
     e.lines += ["define internal void @padded(ptr noalias %x, ptr noalias %to) {", "entry:"]
     whole = (rows, columns) == (high, wide)

@@ -12,7 +12,7 @@ from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.ops.convolution import output_shape
 
 RNG = np.random.default_rng(1)
-CASES = [  # sizes, window, channels, given, strides, dilations, padding
+CASES: list[Any] = [  # sizes, window, channels, given, strides, dilations, padding
     ((9, 8), (3, 3), 1, 16, (1, 1), (1, 1), ((1, 1), (1, 1))),
     ((28, 28), (5, 5), 1, 33, (1, 1), (1, 1), ((2, 2), (2, 2))),
     ((9, 11), (3, 3), 3, 20, (2, 3), (1, 2), ((1, 2), (0, 3))),
@@ -24,24 +24,41 @@ CASES = [  # sizes, window, channels, given, strides, dilations, padding
     ((8, 13), (3, 2), 24, 41, (2, 1), (1, 2), ((0, 1), (2, 0))),
     ((5, 4), (1, 1), 31, 70, (1, 2), (1, 1), ((0, 0), (0, 0))),
     ((27,), (5,), 7, 12, (1,), (2,), ((8, 0),)),
+    ((9, 14), (3, 3), 16, 1, (1, 1), (1, 1), ((1, 1), (1, 1))),
+    ((9, 7), (3, 2), 37, 3, (2, 3), (2, 1), ((1, 2), (0, 3))),
 ]
+GROUPED: list[Any] = [  # the same, and groups
+    ((9, 14), (3, 3), 64, 64, (1, 1), (1, 1), ((1, 1), (1, 1)), 64),
+    ((9, 7), (7, 7), 37, 37, (1, 1), (1, 1), ((3, 3), (3, 3)), 37),
+    ((8, 13), (3, 3), 33, 33, (2, 2), (1, 1), ((0, 1), (1, 1)), 33),
+    ((11, 6), (2, 3), 10, 10, (3, 2), (1, 2), ((0, 2), (4, 1)), 10),
+    ((9, 14), (3, 3), 64, 64, (1, 1), (1, 1), ((1, 1), (1, 1)), 16),
+    ((6, 5), (3, 3), 21, 42, (2, 1), (1, 1), ((1, 1), (1, 1)), 7),
+    ((6, 5), (3, 1), 20, 5, (1, 1), (2, 1), ((2, 2), (0, 0)), 5),
+    ((6, 5), (1, 1), 8, 24, (2, 2), (1, 1), ((0, 0), (0, 0)), 8),
+    ((7, 7), (3, 3), 36, 60, (2, 2), (1, 1), ((1, 1), (1, 1)), 2),
+    ((7, 7), (3, 3), 64, 34, (1, 2), (1, 1), ((1, 1), (0, 1)), 2),
+    ((27,), (4,), 19, 19, (1,), (1,), ((3, 0),), 19),
+]
+ALL = [*CASES, *GROUPED]
 
 
 def given(case: Any, dtype: str, rows: int = 5) -> tuple[Any, Any, Any, dict[str, Any]]:
-    sizes, window, channels, out, strides, dilations, padding = case
-    at = {"strides": strides, "dilations": dilations, "padding": padding, "groups": 1}
+    sizes, window, channels, out, strides, dilations, padding, groups = (*case, 1)[:8]
+    at = {"strides": strides, "dilations": dilations, "padding": padding, "groups": groups}
     x = array(RNG, (rows, *sizes, channels), dtype)
-    w = array(RNG, (*window, channels, out), dtype)
+    w = array(RNG, (*window, channels // groups, out), dtype)
     g = array(RNG, output_shape(OPERATIONS["conv"], x.shape, w.shape, at), dtype)
     return x, w, g, at
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("f32", 1e-5), ("f64", 1e-12), ("bf16", 2e-2)])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 def test_a_convolution_of_few_taps(case: Any, dtype: str, tolerance: float) -> None:
     x, w, g, at = given(case, dtype)
     check("conv", [x, w], tolerance, **at)
     check("conv-weight-gradient", [x, g], tolerance, **at, **{"kernel-shape": w.shape})
+    check("conv-input-gradient", [g, w], tolerance, **at, **{"input-shape": x.shape})
 
 
 @pytest.mark.parametrize("rows", [1, 2, 9])
@@ -57,12 +74,13 @@ def test_the_gradient_of_what_gives_one_channel() -> None:
     check("conv-input-gradient", [g, w], 1e-5, **at, **{"input-shape": (5, 9, 8, 16)})
 
 
-@pytest.mark.parametrize("case", [CASES[1], CASES[7]])
+@pytest.mark.parametrize("case", [CASES[1], CASES[7], CASES[-1], *GROUPED[2:6], GROUPED[8]])
 def test_bits_do_not_depend_on_threads(case: Any) -> None:
     x, w, g, at = given(case, "f32", 23)
     for operation, operands, more in (
         ("conv", [x, w], {}),
         ("conv-weight-gradient", [x, g], {"kernel-shape": w.shape}),
+        ("conv-input-gradient", [g, w], {"input-shape": x.shape}),
     ):
         found = [
             run_node(operation, operands, t, **at, **more)[0].results["0"].tobytes()
@@ -71,7 +89,7 @@ def test_bits_do_not_depend_on_threads(case: Any) -> None:
         assert found[0] == found[1] == found[2]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 def test_errors_against_f64_are_within_those_of_a_sum(case: Any) -> None:
     x, w, g, at = given(case, "f32", 9)
     pixels = int(np.prod(g.shape[:-1]))

@@ -34,24 +34,19 @@ def conv(frame: Frame) -> None:
     x, w, out = *frame.call.inputs, frame.call.outputs[0]
     geometry = forward(x.shape[1:-1], out.shape[1:-1], w.shape[:-2], frame.node)
     dtype = _dtype(frame)
-    groups = frame.attribute("groups")
-    # Groups of w are columns of one matrix.
-    group, row = w.shape[-1] // groups, w.shape[-1]
-    _rows(frame, geometry, dtype, frame.input(1, dtype), x.shape[-1], out.shape, group, row)
+    _rows(frame, geometry, dtype, frame.input(1, dtype), x.shape[-1], out.shape)
 
 
 def conv_input_gradient(frame: Frame) -> None:
-    if max(frame.attribute("strides")) > 1:
-        _spread(frame)
-        return
     g, w = frame.call.inputs
     shape = frame.call.outputs[0].shape
     geometry = backward(g.shape[1:-1], shape[1:-1], w.shape[:-2], frame.node)
     dtype = _dtype(frame)
-    weights = _turned(frame, dtype)
-    taken = shape[-1] // frame.attribute("groups")
-    group = geometry.places * (w.shape[-1] // frame.attribute("groups")) * taken
-    _rows(frame, geometry, dtype, weights, g.shape[-1], shape, group, taken)
+    made = _made(frame, geometry, dtype, g.shape[-1], shape[-1])
+    if max(frame.attribute("strides")) > 1 and not takes(made, shape[0]):
+        _spread(frame)
+        return
+    _rows(frame, geometry, dtype, _turned(frame, dtype), g.shape[-1], shape)
 
 
 def _spread(frame: Frame) -> None:
@@ -77,13 +72,13 @@ def _dtype(frame: Frame) -> str:
 
 
 def _turned(frame: Frame, dtype: str) -> int:
-    """w (k... i o) as (group, k... turned round, o/group, i): a dense copy."""
+    """w (k... i/group o) as (k... turned round, o/group, i): a dense copy."""
     view = frame.call.inputs[1]
     groups = frame.attribute("groups")
     window, (i, o) = view.shape[:-2], view.shape[-2:]
     *lead, step_i, step_o = view.strides
-    shape = (groups, *window, o // groups, i)
-    read = (o // groups * step_o, *(-s for s in lead), step_o, step_i)
+    shape = (*window, o // groups, groups, i)
+    read = (*(-s for s in lead), step_o, o // groups * step_o, step_i)
     last = sum((n - 1) * s for n, s in zip(window, lead))
     room = frame.room(Type(dtype, shape).bytes)
     at = frame.at(view) + last * WIDTH[view.dtype]
@@ -98,21 +93,19 @@ def _rows(
     weights: int,
     channels: int,
     shape: tuple[int, ...],
-    group: int,
-    row: int,
 ) -> None:
-    """result rows = gathered rows times weights. `group`, `row`: elements of the weights from one
-    group, from one row to the next."""
+    """result rows = gathered rows times weights (place channel/group given), the columns of groups
+    beside each other."""
     groups = frame.attribute("groups")
-    made = _made(geometry, dtype, channels, shape[-1])
-    if takes(made, shape[0], groups):
+    made = _made(frame, geometry, dtype, channels, shape[-1])
+    if takes(made, shape[0]):
         _narrow(frame, made, weights, shape)
         return
     depth = geometry.places * channels // groups
     total = math.prod(shape[:-1])
     height = _height(depth, total)
     words = [*geometry.words(), frame.input(0, dtype), weights, frame.output(0, dtype), total]
-    words += [height, groups, channels, shape[-1], 0, 0, group, row]
+    words += [height, groups, channels, shape[-1], 0, 0, shape[-1] // groups, shape[-1]]
     scratch = HEAD + height * depth * WIDTH[dtype]
     flops = min(height, total) * depth * shape[-1] / groups
     _add(frame, "rows", dtype, words, -(-total // height) * groups, flops, scratch)
@@ -120,15 +113,25 @@ def _rows(
 
 def _narrow(frame: Frame, made: Narrow, weights: int, shape: tuple[int, ...]) -> None:
     """The same from padded pictures, without a matrix: a cell is a picture."""
+    if made.across and made.given > 1:
+        matrix, weights = weights, frame.room(made.depth * made.given * made.bytes)
+        _swap(frame, made, matrix, weights, (made.depth, made.given))
     words = [frame.input(0, made.dtype), weights, frame.output(0, made.dtype), 0]
     seconds = math.prod(shape[1:]) * made.depth / RATE[made.dtype] + 1e-6
     scratch = {"scratch": made.scratch, "scratch_word": 3}
     frame.add(narrow_unit(made), "narrow", words, shape[0], seconds, **scratch)
 
 
-def _made(geometry: Geometry, dtype: str, channels: int, given: int) -> Narrow:
+def _swap(frame: Frame, made: Narrow, matrix: int, to: int, shape: tuple[int, int]) -> None:
+    """Column after column of a matrix of a shape, to another place."""
+    rows, columns = shape
+    write = row_major((columns, rows))
+    frame.strided(made.dtype, matrix, (1, columns), made.dtype, to, write, (columns, rows))
+
+
+def _made(frame: Frame, geometry: Geometry, dtype: str, channels: int, given: int) -> Narrow:
     width = host().width if dtype == "f32" else max(2, host().width // 2)
-    return Narrow(dtype, width, geometry, channels, given)
+    return Narrow(dtype, width, geometry, channels, given, frame.attribute("groups"))
 
 
 def _narrow_weights(frame: Frame, made: Narrow) -> None:
@@ -137,18 +140,22 @@ def _narrow_weights(frame: Frame, made: Narrow) -> None:
     (pictures, *_), shape = (v.shape for v in frame.call.inputs)
     per = -(-pictures // PARTS)
     parts = -(-pictures // per)
-    room, fold = _parts(frame, dtype, parts)
+    output = frame.output(0, dtype)
+    swapped = made.across and made.given > 1
+    result = frame.room(made.depth * made.given * made.bytes) if swapped else output
+    room, fold = _parts(frame, dtype, parts, result)
     words = [frame.input(0, dtype), frame.input(1, dtype), room, 0, pictures, per]
     seconds = per * math.prod(shape[1:]) * made.depth / RATE[dtype] + 1e-6
     scratch = {"scratch": made.scratch, "scratch_word": 3}
     frame.add(narrow_unit(made), "narrow_weights", words, parts, seconds, **scratch)
     fold()
+    if swapped:
+        _swap(frame, made, result, output, (made.given, made.depth))
 
 
-def _parts(frame: Frame, dtype: str, parts: int) -> tuple[int, Callable[[], None]]:
+def _parts(frame: Frame, dtype: str, parts: int, result: int) -> tuple[int, Callable[[], None]]:
     """Room for parts of the result, and what adds the work of their sum."""
     size = math.prod(frame.call.outputs[0].shape)
-    result = frame.output(0, dtype)
     if parts == 1:
         return result, lambda: None
     room = frame.room(parts * size * WIDTH[dtype])
@@ -173,8 +180,8 @@ def conv_weight_gradient(frame: Frame) -> None:
     geometry = forward(x.shape[1:-1], g.shape[1:-1], shape[:-2], frame.node)
     dtype = _dtype(frame)
     groups = frame.attribute("groups")
-    made = _made(geometry, dtype, x.shape[-1], g.shape[-1])
-    if takes(made, x.shape[0], groups):
+    made = _made(frame, geometry, dtype, x.shape[-1], g.shape[-1])
+    if takes(made, x.shape[0]):
         _narrow_weights(frame, made)
         return
     lines = geometry.window[0] * geometry.window[1]
@@ -187,7 +194,7 @@ def conv_weight_gradient(frame: Frame) -> None:
     parts = max(1, min(-(-PARTS // (runs * groups)), tiles))
     per = -(-tiles // parts)
     parts = -(-tiles // per)
-    room, fold = _parts(frame, dtype, parts)
+    room, fold = _parts(frame, dtype, parts, frame.output(0, dtype))
     words = [*geometry.words(), frame.input(0, dtype), frame.input(1, dtype), room, total]
     words += [height, groups, x.shape[-1], g.shape[-1], 0, 0, parts, per, run, runs]
     words.append(height * run * width)
