@@ -7,19 +7,20 @@ The ratio is ours over the better of the others, block by block, the median of t
 
 from __future__ import annotations
 
-import json
 import statistics
 import subprocess
 import sys
 import tempfile
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from sexpgpu_core.diagnostics import Problem, Problems
 
 from . import report
 from .models import MODELS, Spec, spec_of
 from .ours import Ours, export
-from .sides import Side, interleave, started
+from .sides import Failed, Side, interleave, started
 
 BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 """Keeps a core busy, and ends with whoever started it."""
@@ -28,16 +29,16 @@ Row = dict[str, Any]
 
 def measured(spec: Spec, options: Namespace) -> tuple[list[Row], Row]:
     """A row a side, and what is said of all."""
-    sides: list[Side] = []
+    sides, missing = started(spec, options.against.split(","))
     try:
-        sides = started(spec, options.against.split(","))
         curves = {s.name: s.ask("curve") for s in sides}
         times = interleave(sides, options.blocks, options.steps)
         rows = [_row(spec, s, times[s.name]) for s in sides]
     finally:
         for side in sides:
             side.close()
-    return rows, _compared(spec, times, curves)
+    found = _compared(spec, times, curves) if len(sides) > 1 else {"model": spec.model}
+    return rows, {**found, "missing": missing}
 
 
 def _row(spec: Spec, side: Side, times: list[list[float]]) -> Row:
@@ -99,9 +100,17 @@ def with_neighbour(spec: Spec, options: Namespace) -> Row:
     }
 
 
-def of_model(name: str, options: Namespace) -> tuple[list[Row], list[Row], list[Row]]:
-    """Rows of the sides, of the comparisons and of the neighbour."""
-    sides, beside, busy = [], [], []
+class Rows(NamedTuple):
+    """Of the sides, of the comparisons, of the neighbour, and of models without numbers."""
+
+    sides: list[Row]
+    beside: list[Row]
+    busy: list[Row]
+    failed: list[Row]
+
+
+def of_model(name: str, options: Namespace, found: Rows) -> None:
+    """The rows of a model."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         spec = spec_of(name, folder, device=options.device, steps=options.curve)
@@ -110,16 +119,15 @@ def of_model(name: str, options: Namespace) -> tuple[list[Row], list[Row], list[
         ours.close()
         for threads in options.threads:
             rows, compared = measured(spec._replace(threads=threads), options)
-            sides += rows
-            beside.append(compared)
+            found.sides.extend(rows)
+            found.beside.append(compared)
             report.tell(compared)
         if options.neighbour:
-            busy.append(with_neighbour(spec, options))
-            report.tell(busy[-1])
-    return sides, beside, busy
+            found.busy.append(with_neighbour(spec, options))
+            report.tell(found.busy[-1])
 
 
-def main() -> None:
+def parsed() -> Namespace:
     parser = report.arguments(__doc__)
     parser.add_argument("models", nargs="*", metavar="MODEL", help=", ".join(MODELS))
     parser.add_argument("--against", default="eager,compile", help="modes of PyTorch")
@@ -129,21 +137,37 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=7)
     parser.add_argument("--curve", type=int, default=50, help="steps whose losses are compared")
     parser.add_argument("--neighbour", action="store_true", help="also beside a busy process")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all of it there")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        metavar="FILE",
+        nargs="?",
+        const=report.RESULTS / "models.json",
+        help="also write all of it there; without FILE to results/models.json",
+    )
     options = parser.parse_args()
-    for name in options.models or MODELS:
+    for name in options.models:
         if name not in MODELS:
             parser.error(f"{name}: the models are {', '.join(MODELS)}")
+    return options
+
+
+def main() -> int:
+    """1 if a model gave no numbers."""
+    options = parsed()
     report.tell(report.machine())
-    found: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
+    found = Rows([], [], [], [])
     for name in options.models or MODELS:
-        for rows, more in zip(found, of_model(name, options)):
-            rows += more
-    report.finish("models", found, options.save)
-    if options.json is not None:
-        rows = [row for part in found for row in part]
-        options.json.write_text(json.dumps({"machine": report.machine(), "rows": rows}, indent=1))
+        try:
+            of_model(name, options, found)
+        except (Failed, Problem, Problems) as fault:
+            found.failed.append({"model": name, "failed": str(fault)})
+            report.tell(found.failed[-1])
+        for path in report.places(options.save, options.json):
+            report.write("models", found, path)
+    sys.stderr.write("\n".join(report.table(rows) for rows in found if rows))
+    return int(bool(found.failed))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,11 +16,13 @@ DATA = ROOT.parent / "shared" / "data"
 
 class Model(NamedTuple):
     """An example and its twin `bench/twins/NAME.py`. `images`: channels-last is tried too.
-    `sets` makes data where it must, and gives knobs. `modes`: those of PyTorch that take it."""
+    `sets` makes data where it must, and gives knobs. `modes`: those of PyTorch that take it, and
+    `why` no others do."""
 
     sets: Callable[[Path], Mapping[str, str]]
     images: bool = False
     modes: tuple[str, ...] = ("eager", "compile")
+    why: str = "not a mode of PyTorch"
 
 
 def _text(folder: Path) -> Mapping[str, str]:
@@ -49,13 +51,20 @@ MODELS: Mapping[str, Model] = {
     "dlrm": Model(lambda folder: {}),
     "gcn-cora": Model(
         lambda folder: {**_graph(folder), "rate": "0.0"},
-        modes=("eager",),  # a sparse matrix
+        modes=("eager",),
+        why="torch.compile takes no sparse matrix",
     ),
     "llama-chars": Model(_text),
-    "lstm-names": Model(lambda folder: {**_names(folder), "rate": "0.0"}),
+    "lstm-names": Model(
+        lambda folder: {**_names(folder), "rate": "0.0"},
+        modes=("eager",),
+        why="torch.compile takes no LSTM in one graph",
+    ),
     "mamba-chars": Model(_text),
     "mnist": Model(lambda folder: {**_pictures(folder), "rate": "0.0"}, images=True),
-    "moe-chars": Model(_text, modes=("eager",)),  # shapes that tokens choose
+    "moe-chars": Model(
+        _text, modes=("eager",), why="torch.compile takes no shapes that tokens choose"
+    ),
     "resnet-mnist": Model(lambda folder: {**_pictures(folder), "lr": "0.003"}, images=True),
     "unet-diffusion-mnist": Model(_pictures, images=True),
     "vae-mnist": Model(_pictures),

@@ -22,9 +22,7 @@ def machine() -> dict[str, Any]:
     """Processor, cores this process may use, load of the last minute, versions."""
     return {
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": _cores(),
         "system": f"{platform.system()} {platform.release()}",
         "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
         "python": platform.python_version(),
@@ -68,8 +66,9 @@ def tell(row: Row) -> None:
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Rows with the same keys in columns; numbers to three places."""
-    keys = [k for k in rows[0] if not isinstance(rows[0][k], (list, dict))]
+    """Rows in columns by their keys; numbers to three places."""
+    every = {k: v for row in rows for k, v in row.items()}
+    keys = [k for k, v in every.items() if not isinstance(v, (list, dict))]
     cells = [keys, *([_cell(row.get(k)) for k in keys] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     return "".join(
@@ -87,13 +86,23 @@ def finish(bench: str, tables: Iterable[Sequence[Row]], save: str | None) -> Non
     """The tables, and the results file."""
     found = [list(rows) for rows in tables if rows]
     sys.stderr.write("\n".join(table(rows) for rows in found))
-    if save is None:
-        return
-    RESULTS.mkdir(exist_ok=True)
+    for path in places(save, None):
+        write(bench, found, path)
+
+
+def places(save: str | None, file: Path | None) -> list[Path]:
+    """Where results are written: results/NAME.json, and a file."""
+    named = [] if save is None else [RESULTS / f"{save}.json"]
+    return named if file is None or file in named else [*named, file]
+
+
+def write(bench: str, tables: Iterable[Sequence[Row]], path: Path) -> None:
+    """A results file: the machine, the versions, all rows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     document = {
         "bench": bench,
         "date": time.strftime("%Y-%m-%d"),
         "machine": machine(),
-        "rows": [row for rows in found for row in rows],
+        "rows": [row for rows in tables for row in rows],
     }
-    (RESULTS / f"{save}.json").write_text(json.dumps(document, indent=1) + "\n")
+    path.write_text(json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,8 @@
+"""The bench stands in the checkout and is installed nowhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
