@@ -112,7 +112,7 @@ def places(model: Gpt) -> dict[str, Place]:
         found |= linear(f"{path}/attention/qkv", at.qkv) | linear(f"{path}/attention/out", at.out)
         found |= linear(f"{path}/moe/router", at.moe.router)
         for name in ("gate", "up", "down"):
-            found[f"{path}/moe/{name}"] = Place(getattr(at.moe, name))
+            found[f"{path}/moe/{name}/w"] = Place(getattr(at.moe, name))
     return found | norm("gpt/rms-norm", model.norm) | linear("gpt/linear", model.head)
 
 

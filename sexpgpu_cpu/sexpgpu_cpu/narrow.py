@@ -30,10 +30,21 @@ PICTURES = 4
 """Fewest pictures: one is a cell."""
 
 
+class Line(NamedTuple):
+    """Along one axis `rows` outputs, `first`, `first` + div, ..., that meet the same places of the
+    window, so many: `places`, then `jump` on. The first output reads `reads`, then `step` on."""
+
+    first: int
+    rows: int
+    places: int
+    jump: int
+    window: int
+    reads: int
+    step: int
+
+
 class Phase(NamedTuple):
-    """Outputs `first`, `first` + div, ... that meet the same `window` of places: `places`, then
-    `jump` on. The first of them reads `reads` in the padded picture first, then `step` on. Each is
-    of rows and of columns."""
+    """A line of rows and one of columns, `reads` in the padded picture."""
 
     first: tuple[int, int]
     rows: tuple[int, int]
@@ -137,31 +148,22 @@ class Narrow(NamedTuple):
     @property
     def low(self) -> tuple[int, int]:
         """The row and the column of the picture where the padded one begins."""
-        return tuple(
-            min((p[5] for p in _axis(self.geometry, a) if p[4]), default=0) for a in (1, 2)
-        )  # type: ignore[return-value]
+        return _span(self.geometry, 1)[0], _span(self.geometry, 2)[0]
 
     @property
     def plane(self) -> tuple[int, int]:
         """Rows and columns of a padded picture."""
-        g = self.geometry
-        ends = [
-            max(
-                (p[5] + (p[1] - 1) * g.mul[a] + (p[4] - 1) * p[6] for p in _axis(g, a) if p[4]),
-                default=0,
-            )
-            for a in (1, 2)
-        ]
-        return tuple(end - low + 1 for end, low in zip(ends, self.low))  # type: ignore[return-value]
+        (top, below), (left, right) = (_span(self.geometry, a) for a in (1, 2))
+        return below - top, right - left
 
     @property
     def phases(self) -> list[Phase]:
         """All outputs; one phase unless the geometry divides."""
-        low = self.low
+        top, left = self.low
         return [
-            Phase(*zip((*r[:5], r[5] - low[0], r[6]), (*c[:5], c[5] - low[1], c[6])))
-            for r in _axis(self.geometry, 1)
-            for c in _axis(self.geometry, 2)
+            Phase(*zip(r._replace(reads=r.reads - top), c._replace(reads=c.reads - left)))
+            for r in _lines(self.geometry, 1)
+            for c in _lines(self.geometry, 2)
         ]
 
     @property
@@ -174,9 +176,9 @@ class Narrow(NamedTuple):
         return 4 if self.dtype == "f32" else 8
 
 
-def _axis(g: Geometry, a: int) -> list[tuple[int, ...]]:
-    """The fields of the phases along an axis, `reads` in the picture as it lies."""
-    found: list[tuple[int, ...]] = []
+def _lines(g: Geometry, a: int) -> list[Line]:
+    """The phases along an axis."""
+    found = []
     for first in range(min(g.div[a], g.rows[a])):
         places = range(g.window[a])
         seen = [k for k in places if (first + k * g.step[a] + g.off[a]) % g.div[a] == 0]
@@ -184,8 +186,15 @@ def _axis(g: Geometry, a: int) -> list[tuple[int, ...]]:
         jump = seen[1] - seen[0] if len(seen) > 1 else 1
         k = seen[0] if seen else 0
         reads = (first + k * g.step[a] + g.off[a]) // g.div[a]
-        found.append((first, rows, k, jump, len(seen), reads, jump * g.step[a] // g.div[a]))
+        found.append(Line(first, rows, k, jump, len(seen), reads, jump * g.step[a] // g.div[a]))
     return found
+
+
+def _span(g: Geometry, a: int) -> tuple[int, int]:
+    """What is read along an axis: the first, and one more than the last."""
+    some = [n for n in _lines(g, a) if n.window]
+    ends = [n.reads + (n.rows - 1) * g.mul[a] + (n.window - 1) * n.step for n in some]
+    return min((n.reads for n in some), default=0), max(ends, default=0) + 1
 
 
 def takes(n: Narrow, pictures: int) -> bool:

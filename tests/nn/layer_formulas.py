@@ -273,9 +273,9 @@ def moe(x: Any, p: P, room: int = 6, top: int = 2) -> Any:
                 e = order[n, rank]
                 taken[e] += 1
                 if taken[e] <= room:
-                    h = silu(x[row, n] @ p["gate"][e]) * (x[row, n] @ p["up"][e])
+                    h = silu(x[row, n] @ p["gate/w"][e]) * (x[row, n] @ p["up/w"][e])
                     weight = share[row, n, e] / share[row, n, order[n]].sum()
-                    found[row, n] += weight * (h @ p["down"][e])
+                    found[row, n] += weight * (h @ p["down/w"][e])
     return found
 
 

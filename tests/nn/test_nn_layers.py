@@ -49,63 +49,6 @@ def parameters(form: str, fields: Mapping[str, Type] = FIELDS) -> dict[str, tupl
     }
 
 
-@pytest.mark.parametrize(
-    ("form", "made"),
-    [
-        ("(nn:linear x 3)", {"linear/w": (8, 3), "linear/b": (3,)}),
-        ("(nn:linear x 3 :bias nil)", {"linear/w": (8, 3)}),
-        ("(nn:bilinear x x 3)", {"bilinear/w": (8, 8, 3), "bilinear/b": (3,)}),
-        ("(nn:embedding ids 20 5)", {"embedding/w": (20, 5)}),
-        ("(nn:position-embedding x)", {"position-embedding/w": (6, 8)}),
-        (
-            "(nn:mlp x)",
-            {"mlp/up/w": (8, 32), "mlp/up/b": (32,), "mlp/down/w": (32, 8), "mlp/down/b": (8,)},
-        ),
-        (
-            "(nn:gated-mlp x)",
-            {"gated-mlp/gate/w": (8, 64), "gated-mlp/up/w": (8, 64), "gated-mlp/down/w": (64, 8)},
-        ),
-        (
-            "(nn:layers x '(5 3) :bias nil)",
-            {"layers/linear/w": (8, 5), "layers/linear-2/w": (5, 3)},
-        ),
-        ("(nn:layer-norm x)", {"layer-norm/weight": (8,), "layer-norm/bias": (8,)}),
-        ("(nn:rms-norm x)", {"rms-norm/weight": (8,)}),
-        ("(nn:group-norm x 2)", {"group-norm/weight": (8,), "group-norm/bias": (8,)}),
-        ("(nn:batch-norm x)", {"batch-norm/weight": (8,), "batch-norm/bias": (8,)}),
-        (
-            "(nn:attention x :heads 4 :kv-heads 2 :causal t :rope t :qk-norm t :bias nil)",
-            {
-                "attention/qkv/w": (8, 16),
-                "attention/q-norm/weight": (2,),
-                "attention/k-norm/weight": (2,),
-                "attention/out/w": (8, 8),
-            },
-        ),
-        (
-            "(nn:cross-attention x (* 2 x) :heads 2 :bias nil)",
-            {
-                "cross-attention/q/w": (8, 8),
-                "cross-attention/kv/w": (8, 16),
-                "cross-attention/out/w": (8, 8),
-            },
-        ),
-    ],
-)
-def test_a_layer_makes_the_parameters_of_its_row(
-    form: str, made: dict[str, tuple[int, ...]]
-) -> None:
-    assert parameters(form) == made
-
-
-def test_convolutions_make_kernels_by_the_rank_of_x() -> None:
-    assert parameters("(nn:conv x 6)", PICTURES) == {"conv/w": (3, 3, 4, 6), "conv/b": (6,)}
-    assert parameters("(nn:conv x 6 :kernel 5)") == {"conv/w": (5, 8, 6), "conv/b": (6,)}
-    assert parameters("(nn:depthwise-conv x :bias nil)", PICTURES) == {
-        "depthwise-conv/w": (3, 3, 1, 4)
-    }
-
-
 def test_a_transformer_has_numbered_blocks_and_a_last_norm() -> None:
     made = parameters("(nn:transformer x 2 :heads 2 :causal t :norm #'nn:rms-norm)")
     assert [p for p in made if p.endswith("norm/weight") or p.endswith("norm-2/weight")] == [

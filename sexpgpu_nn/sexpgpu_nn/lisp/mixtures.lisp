@@ -71,7 +71,11 @@ et al. 2017; Fedus et al. 2021)."
 
 (defun expert-weights (experts d hidden)
   "(values gate up down)"
-  (defparam gate (experts d hidden) :init (lecun :batch-axes 1))
-  (defparam up (experts d hidden) :init (lecun :batch-axes 1))
-  (defparam down (experts hidden d) :init (lecun :batch-axes 1))
-  (values gate up down))
+  (values (expert-weight experts d hidden :name "gate")
+          (expert-weight experts d hidden :name "up")
+          (expert-weight experts hidden d :name "down")))
+
+(defmodel expert-weight (experts in out)
+  "A matrix an expert."
+  (defparam w (experts in out) :init (lecun :batch-axes 1))
+  w)
