@@ -168,6 +168,13 @@ def graphs(session: nox.Session) -> None:
 
 
 @nox.session
+def deep(session: nox.Session) -> None:
+    """`check --deep` of every example, each within a minute."""
+    install(session)
+    session.run("python", *SAFE, "tests/deep/deep_examples.py", *session.posargs, env=HERE)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up, compile phases and scans: bench/README.md."""
     install(session, TORCH)

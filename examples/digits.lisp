@@ -37,4 +37,9 @@
            (optim:adamw :lr (optim:warmup-cosine lr :warmup 20) :weight-decay 0))
     (group :rest (optim:adamw :lr (optim:warmup-cosine lr :warmup 20) :weight-decay 0.01))))
 
+(defoutput scores (&key pixels)
+  "Shares of the ten digits, and the likeliest."
+  (let ((share (softmax (classifier pixels))))
+    (batch :share share :digit (argmax share :axis 1))))
+
 (defrun :epochs epochs :seed 1 :checkpoint (:best ("val/accuracy" :max) :keep 1))

@@ -93,4 +93,8 @@
 (defun optimizer ()
   (groups (group :rest (optim:adam :lr (optim:warmup-cosine lr :warmup 100)))))
 
+(defoutput chance (&key user item hour)
+  "Of a click."
+  (sigmoid (dlrm user item hour)))
+
 (defrun :steps steps :seed 1 :checkpoint (:best ("val/auc" :max) :keep 1))

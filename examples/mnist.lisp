@@ -46,4 +46,9 @@
            (optim:adamw :lr (optim:warmup-cosine lr :warmup 50) :weight-decay 0))
     (group :rest (optim:adamw :lr (optim:warmup-cosine lr :warmup 50) :weight-decay 0.05))))
 
+(defoutput scores (&key image)
+  "Shares of the ten digits, and the likeliest."
+  (let ((share (softmax (network image))))
+    (batch :share share :digit (argmax share :axis 1))))
+
 (defrun :epochs epochs :seed 1 :checkpoint (:best ("val/accuracy" :max) :keep 1))

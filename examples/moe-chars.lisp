@@ -76,4 +76,9 @@ later tokens."
       (group (select :rank (<= 1)) (optim:adamw :lr rate :beta2 0.95 :weight-decay 0))
       (group :rest                 (optim:adamw :lr rate :beta2 0.95 :weight-decay 0.1)))))
 
+(defoutput next-token (&key tokens)
+  "What sexpgpu sample writes with."
+  (:autoregressive t)
+  (values (gpt tokens)))  ; allow W-BATCH-DEPENDENCE: losses that it leaves
+
 (defrun :steps steps :seed 1337 :checkpoint (:every 500 :keep 2 :best ("val/loss" :min)))

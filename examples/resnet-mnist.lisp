@@ -67,4 +67,9 @@
     (group (select :rank (<= 1)) (momentum 0))
     (group :rest                 (momentum 5e-4))))
 
+(defoutput scores (&key image)
+  "Shares of the ten digits, and the likeliest."
+  (let ((share (softmax (resnet image))))
+    (batch :share share :digit (argmax share :axis 1))))
+
 (defrun :epochs epochs :seed 1 :checkpoint (:best ("val/accuracy" :max) :keep 1))

@@ -45,4 +45,9 @@
       (group (select :rank (<= 1)) (optim:adamw :lr rate :weight-decay 0))
       (group :rest                 (optim:adamw :lr rate :weight-decay 0.05)))))
 
+(defoutput scores (&key image)
+  "Shares of the ten digits, and the likeliest."
+  (let ((share (softmax (vit image))))
+    (batch :share share :digit (argmax share :axis 1))))
+
 (defrun :epochs epochs :seed 1 :checkpoint (:best ("val/accuracy" :max) :keep 1))

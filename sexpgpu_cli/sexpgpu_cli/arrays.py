@@ -60,7 +60,8 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
     except OSError as error:
         raise _refused(path, error.strerror or str(error)) from error
     except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise _refused(path, f"it is no {path.suffix} file: {error}") from error
+        hint = "numpy.savez(path, name=array) writes .npz"
+        raise _refused(path, f"it is no {path.suffix} file", hint) from error
 
 
 def ending(path: Path) -> None:
@@ -96,5 +97,5 @@ def write(path: Path, arrays: Mapping[str, Any]) -> None:
         raise _refused(path, error.strerror or str(error)) from error
 
 
-def _refused(path: Path, why: str) -> Problem:
-    return problem("E-USAGE-FILE", f"{path}: {why.lower()}", file=str(path))
+def _refused(path: Path, why: str, hint: str | None = None) -> Problem:
+    return problem("E-USAGE-FILE", f"{path}: {why.lower()}", hint=hint, file=str(path))

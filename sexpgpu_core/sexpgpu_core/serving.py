@@ -160,8 +160,10 @@ class Model:
         other = [n for n in arrays if n not in known]
         if not missing and not other:
             return
-        wants = " ".join(f"{n} {t}" for n, t in known.items()) or "nothing"
+        wants = ", ".join(f"{n} {self._asked(traced, n)}" for n in known) or "nothing"
         near = nearest(other[0], known) if other else None
+        if other and other[0] in self.serving.output(traced.name).fields:
+            wants += f"; of what it reads prepare makes {other[0]}"
         what = f"wants {missing[0]}" if missing else f"reads no {other[0]}"
         raise problem(
             "E-OUTPUT",
@@ -170,6 +172,13 @@ class Model:
             fields=list(known),
             nearest=near,
         )
+
+    def _asked(self, traced: TracedOutput, name: str) -> str:
+        """The type of a field as it is fed: any number of rows of the loader's."""
+        if name in traced.own:
+            return str(traced.own[name])
+        dtype, shape = traced.fields[name]
+        return f"{dtype} ({' '.join(['rows', *map(str, shape[1:])])})"
 
     def _random(self, name: str, field: str) -> Any:
         declared = self.serving.output(name).fields[field]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .checkpoint.store import probe
 from .chosen import sinks_of
 from .diagnostics import Problem, Problems, problem
+from .diagnostics.allow import not_allowed
 from .experiment.protocols import Sink, Store
 from .records import NamedTuple
 from .registered import store_of
@@ -82,7 +83,7 @@ def train(
         here = _machine(device, asked.threads)
         compiled = compile(loaded, device)
         if progress is not None:
-            progress.warnings(list(loaded.evaluator.diagnostics))
+            progress.warnings(not_allowed(loaded.evaluator.diagnostics))
         earlier = _earlier(root, compiled.job.experiment_id, asked)
         if earlier is not None:
             return _reused(earlier, progress)

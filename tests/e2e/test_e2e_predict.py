@@ -119,6 +119,7 @@ def test_another_step_gives_other_values(ran: Folder) -> None:
     ("argv", "exit_", "code"),
     [
         (("--output", "scors", "--in", "tokens=x.npz"), 2, "E-USAGE-VALUE"),
+        ((), 2, "E-USAGE-MISSING"),
         (("--output", "scores"), 1, "E-OUTPUT"),
         (("--output", "scores", "--in", "token=x.npz"), 2, "E-USAGE-VALUE"),
         (("--output", "scores", "--in", "tokens=x.txt"), 2, "E-USAGE-VALUE"),
@@ -142,6 +143,30 @@ def test_what_does_not_fit_is_told(
     done = ran.quick("predict", "x.lisp", *argv, "--json")
     held(done, exit_)
     assert [d["code"] for d in done.diagnostics] == [code]
+
+
+@pytest.mark.parametrize(
+    ("field", "array", "told"),
+    [
+        ("tokens", np.zeros((3, 10), np.int32), "axis 1 is 10, not 9"),
+        ("tokens", np.zeros(9, np.int32), "put the axis of rows in front"),
+        ("tokens", np.zeros((3, 9, 1), np.int32), "it has 3 axes, not 2"),
+        ("tokens", np.full((3, 9), 0.5), "x.round().astype('int32')"),
+        ("tokens", np.full((3, 9), 1j), "real numbers"),
+        ("tokens", np.full((3, 9), "a"), "real numbers"),
+        ("tokens", np.full((3, 9), 1 << 40), "values that int32 has not"),
+        ("inputs", np.zeros((3, 8), np.int32), "tokens i32 (rows 9); of what it reads prepare"),
+    ],
+)
+def test_the_help_says_how_an_array_would_fit(
+    ran: Folder, field: str, array: np.ndarray, told: str
+) -> None:
+    np.save(ran.path / "unfit.npy", array)
+    argv = ("x.lisp", "--output", "scores", "--in", f"{field}=unfit.npy", "--json")
+    done = ran.quick("predict", *argv)
+    (found,) = done.diagnostics
+    assert found["code"] == "E-OUTPUT"
+    assert told in found["hint"]
 
 
 def test_a_file_that_has_other_parameters_is_told(ran: Folder) -> None:

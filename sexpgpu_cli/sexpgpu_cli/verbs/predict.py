@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sexpgpu_core.checkpoint.tensors import dtype_of
+from sexpgpu_core.diagnostics import Problem, problem
 from sexpgpu_core.diagnostics.places import shown_path
 from sexpgpu_core.runtime.events import numbers
 
@@ -25,7 +26,7 @@ WEIGHTS = click.Choice(["live", "ema"])
 @verb("predict")
 @click.argument("file", metavar="FILE")
 @click.option("--from", "save", metavar="RUN[@STEP]", type=names.SAVE, help="FILE's latest run.")
-@click.option("--output", metavar="NAME", required=True, help="A defoutput of FILE.")
+@click.option("--output", metavar="NAME", help="A defoutput of FILE; needed.")
 @click.option("--in", "given", multiple=True, metavar="FIELD=PATH", help="npz, npy, safetensors.")
 @click.option("-o", "--out", metavar="PATH", help="Write the arrays; npz, npy or safetensors.")
 @click.option("--weights", type=WEIGHTS, default="live", help="Which; live.")
@@ -35,7 +36,7 @@ def predict(
     invocation: Invocation,
     file: str,
     save: str | None,
-    output: str,
+    output: str | None,
     given: tuple[str, ...],
     out: str | None,
     **asked: Any,
@@ -46,6 +47,8 @@ def predict(
     fields = arrays.given(given)
     model, told = opened(invocation, file, save, **asked)
     with model:
+        if output is None:
+            raise _unsaid(model)
         found = model.prediction(output, fields)
     if out is not None:
         arrays.write(Path(out), found.outputs)
@@ -63,6 +66,11 @@ def predict(
     lines += [f"{name} {units.metric(value)}" for name, value in found.metrics.items()]
     lines.append(shown_path(out) if out is not None else "-o PATH writes the arrays")
     return Answer(shown, bounded("\n".join(lines), "--json --limit 0", invocation.limit))
+
+
+def _unsaid(model: Model) -> Problem:
+    names = " ".join(model.experiment.outputs) or "none: (defoutput ...)"
+    return problem("E-USAGE-MISSING", "predict needs --output NAME", hint=f"FILE has {names}")
 
 
 def _row(name: str, array: Any) -> dict[str, Any]:

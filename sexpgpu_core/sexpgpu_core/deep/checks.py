@@ -108,7 +108,7 @@ def repeats(trial: Trial, said: list[Diagnostic]) -> Seen:
     """A pass gives the same bits again, and leaves every value as it was."""
     found = _first_batches(trial)
     if not found:
-        return _not("there is no pass")
+        return _not("no pass has a whole batch" if trial.copy.traces.passes else "there is no pass")
     facts, batches = found
     names = [n for n in trial.job.persistent.types if not n.startswith("rows:")]
     before = {n: trial.session.read(n) for n in names}
@@ -272,7 +272,21 @@ def _compared(trial: Trial, batch: Arrays) -> Seen:
             return Seen(FAILS, told, span)
     if not seen:
         return _not("no gradient is large enough to compare")
-    return Seen(HOLDS, f"{seen} parameters, slopes within 10 %")
+    return Seen(HOLDS, f"{seen} parameters, slopes within 10 %{_idle(results, _least(loss))}")
+
+
+def _idle(results: dict[str, Any], least: float) -> str:
+    """Parameters that the loss does not depend on, as a bias is before a norm that takes it away:
+    a weight to carry, if it is so in the file as in this copy of it."""
+    import numpy as np
+
+    lengths = {n: float(np.linalg.norm(g)) for n, g in results.items() if n[:9] == "gradient:"}
+    idle = [name.partition(":")[2] for name, length in lengths.items() if length <= least]
+    if not idle:
+        return ""
+    return f"; the loss here does not depend on {idle[0]}" + (
+        f" and {len(idle) - 1} more" if idle[1:] else ""
+    )
 
 
 def _meant(trial: Trial) -> str:

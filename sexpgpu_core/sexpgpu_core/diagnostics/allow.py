@@ -30,6 +30,14 @@ def allowed(found: Iterable[Diagnostic], source: Source, complete: bool) -> list
     return kept + [_unused(code, span) for (_, code), span in unused if complete]
 
 
+def not_allowed(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Without the warnings that the files allow in which they stand."""
+    kept = list(found)
+    for source in {id(d.span.source): d.span.source for d in kept if d.span is not None}.values():
+        kept = allowed(kept, source, complete=False)
+    return kept
+
+
 def _comments(source: Source) -> dict[tuple[int, str], Span]:
     """Line and code of each comment, with its place."""
     found = {}

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from ..device import Session
 
 
+REAL = "biuf"
+"""Kinds of NumPy's dtypes that can be cast to ours."""
+
+
 class Prediction(NamedTuple):
     """`outputs` by name; `metrics` that the output names, over all rows."""
 
@@ -39,7 +43,7 @@ def fitted(name: str, given: Any, wanted: Type, rows: int | None) -> np.ndarray:
     dtype = numpy_dtype(wanted.dtype)
     if array.shape == shape and array.dtype == dtype:
         return np.ascontiguousarray(array)
-    if array.shape == shape:
+    if array.shape == shape and (array.dtype.kind in REAL or _is_float(array.dtype)):
         cast = array.astype(dtype)
         if (_is_float(array.dtype) and _is_float(dtype)) or (cast == array).all():
             return np.ascontiguousarray(cast)
@@ -47,9 +51,25 @@ def fitted(name: str, given: Any, wanted: Type, rows: int | None) -> np.ndarray:
     raise problem(
         "E-OUTPUT",
         f"{name} is {array.dtype} {_text(array.shape)}, wants {wanted.dtype} {_text(words)}",
-        hint="integers fit where no value changes, floats where they are floats",
+        hint=_fitting(array, shape, dtype, rows is not None),
         field=name,
     )
+
+
+def _fitting(array: Any, shape: tuple[int, ...], dtype: Any, rows: bool) -> str:
+    """What to do about an array that does not fit."""
+    if rows and array.shape == shape[1:]:
+        return "of one row alone, put the axis of rows in front: x[None]"
+    if array.ndim != len(shape):
+        return f"it has {array.ndim} axes, not {len(shape)}"
+    for axis, (have, want) in enumerate(zip(array.shape, shape)):
+        if have != want:
+            return f"axis {axis} is {have}, not {want}"
+    if array.dtype.kind not in REAL:
+        return "real numbers"
+    if array.dtype.kind == "f":
+        return f"what is not whole would change: if it is meant, x.round().astype('{dtype.name}')"
+    return f"it has values that {dtype.name} has not: integers fit where none changes"
 
 
 def _text(sizes: Iterable[Any]) -> str:

@@ -7,6 +7,7 @@ of a loop over the batch ROW (it is of one example).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from math import prod
 from typing import Any
 
 from ..ir.graph import Graph, Node, Value
@@ -23,7 +24,7 @@ NUMBER_OF_ROW = "x:row"
 class BatchAxes:
     """Asked node by node; answers are kept."""
 
-    __slots__ = ("_alike", "_bodies", "_given", "_input", "_known", "_operations")
+    __slots__ = ("_alike", "_bodies", "_given", "_input", "_known", "_operations", "_rows")
 
     def __init__(
         self,
@@ -31,13 +32,16 @@ class BatchAxes:
         given: Collection[tuple[int, int]] = (),
         bodies: Mapping[str, Graph] | None = None,
         of_input: Callable[[str], int] = lambda name: NONE,
+        rows: int | None = None,
     ) -> None:
         """`given`: values (node id, result) that are taken as if no example reached them (R2).
-        `of_input`: the axis of an input of a body, by its name."""
+        `of_input`: the axis of an input of a body, by its name. `rows`: how many examples there
+        are, so that an axis that they share with others can be divided again."""
         self._operations = operations
         self._given = {node for node, _ in given}
         self._bodies = bodies or {}
         self._input = of_input
+        self._rows = rows
         self._known: dict[int, tuple[int, ...]] = {}
         self._alike: dict[tuple[Any, ...], int] = {}  # by operation, types and attributes
 
@@ -86,7 +90,7 @@ class BatchAxes:
         if any(axis in (MIXED, ROW) for _, axis in reached):
             return ROW if all(axis == ROW for _, axis in reached) else MIXED
         if node.operation == "reshape":
-            return _reshaped(node.operands[0].type, node.types[0], reached[0][1])
+            return self._reshaped(node.operands[0].type, node.types[0], reached[0][1])
         operands = tuple([v.node.types[v.result] for v in node.operands])
         key = (node.operation, operands, node.attributes, *reached)
         if key not in self._alike:
@@ -107,10 +111,25 @@ class BatchAxes:
             found |= targets
         return found.pop() if len(found) == 1 else MIXED
 
+    def _reshaped(self, before: Type, after: Type, axis: int) -> int:
+        """The axis after a reshape: kept, merged with what lies inside it (batch-major), or divided
+        from that again."""
+        outer, at = prod(before.shape[:axis]), 1
+        rows = before.shape[axis]
+        if self._rows and rows % self._rows == 0:
+            rows = self._rows
+        for i, size in enumerate(after.shape):
+            if at == outer and size and size % rows == 0:
+                return i
+            at *= size
+        return MIXED
+
     def _body(self, key: str, axes: Mapping[str, int]) -> dict[str, int]:
         """Axes of a body's results from those of its inputs."""
         body = self._bodies[key]
-        inner = BatchAxes(self._operations, (), body.bodies, lambda name: axes.get(name, NONE))
+        inner = BatchAxes(
+            self._operations, (), body.bodies, lambda name: axes.get(name, NONE), self._rows
+        )
         return {name: inner.of(value) for name, value in body.results.items()}
 
     def _of_loop(self, node: Node, given: list[int]) -> tuple[int, ...]:
@@ -160,17 +179,3 @@ def _stacked(axis: int) -> int:
     if axis == ROW:
         return 0
     return axis + 1 if axis >= 0 else axis
-
-
-def _reshaped(before: Type, after: Type, axis: int) -> int:
-    """The axis after a reshape: kept, or merged with what lies inside it (batch-major)."""
-    outer = 1
-    for size in before.shape[:axis]:
-        outer *= size
-    rows = before.shape[axis]
-    at = 1
-    for i, size in enumerate(after.shape):
-        if at == outer and size and size % rows == 0:
-            return i
-        at *= size
-    return MIXED

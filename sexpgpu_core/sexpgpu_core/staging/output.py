@@ -88,7 +88,7 @@ class OutputProgram(Program):
         live = graph.live()
         read = {n.get("name") for n in graph.inputs() if n.id in live and n.get("kind") == "batch"}
         given = [(n.node.id, n.result) for n in self.own.values()]
-        axes = BatchAxes(t.builder.operations, given, graph.bodies)
+        axes = BatchAxes(t.builder.operations, given, graph.bodies, rows=t.rows)
         return TracedOutput(
             graph,
             self.output.name,

@@ -23,11 +23,12 @@ class Region:
     """One graph being traced. `what`: the builtin whose function it is. `captures`: values of the
     region around it by name, in the order of their first use, numbered from `first`. `length`: how
     many trips a loop makes; `rows`: they count as rows of the batch (R1). `batch`: batch axes of
-    the inputs that are no captures, where there are examples. `span`: of the builtin's call."""
+    the inputs that are no captures, where there are `examples` (how many). `span`: of the builtin's
+    call."""
 
     __slots__ = (
-        *("_known", "batch", "builder", "captures", "first", "length", "outside", "rows", "span"),
-        "what",
+        *("_known", "batch", "builder", "captures", "examples", "first", "length", "outside"),
+        *("rows", "span", "what"),
     )
 
     def __init__(
@@ -37,12 +38,14 @@ class Region:
         what: str = "",
         first: int = 0,
         span: Span | None = None,
+        examples: int | None = None,
     ) -> None:
         self.builder = builder
         self.outside = outside
         self.what = what
         self.span = span
         self.first = first
+        self.examples = examples
         self.length: int | None = None
         self.rows = False
         self.batch: dict[str, int] = {}
@@ -107,7 +110,7 @@ class Region:
     def axes(self, given: set[tuple[int, int]] | None = None) -> BatchAxes:
         """Where the batch axes of this region's values are. `given`: see `BatchAxes`."""
         b = self.builder
-        return BatchAxes(b.operations, given or (), b.graph.bodies, self._input_axis)
+        return BatchAxes(b.operations, given or (), b.graph.bodies, self._input_axis, self.examples)
 
     def _input_axis(self, name: str) -> int:
         if name in self.captures and self.outside is not None:

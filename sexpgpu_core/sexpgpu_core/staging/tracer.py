@@ -33,7 +33,7 @@ class Tracer:
 
     def __init__(self, operations: Operations, context: Context, rows: int | None) -> None:
         self.builder = Builder(operations, origin=self._origin, limit=limits().nodes)
-        self.root = self.region = Region(self.builder)
+        self.root = self.region = Region(self.builder, examples=rows)
         self.checkpoints = 0
         self.context = context
         self.rows = rows
@@ -112,7 +112,7 @@ class Tracer:
         builder.policy = self.builder.policy
         evaluator = machine.current()
         form = evaluator.call_form
-        self.region = Region(builder, around, what, first, evaluator.call_span)
+        self.region = Region(builder, around, what, first, evaluator.call_span, self.rows)
         self.builder = builder
         try:
             yield self.region

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sexpgpu_core.diagnostics import Diagnostic, diagnostic
-from sexpgpu_core.diagnostics.allow import allowed
+from sexpgpu_core.diagnostics.allow import allowed, not_allowed
 from sexpgpu_core.spans import Source, Span
 
 
@@ -33,3 +33,11 @@ def test_a_comment_that_allows_nothing_is_a_warning_once_all_are_known() -> None
 def test_no_comment_allows_an_error_or_another_warning() -> None:
     assert kept("(f) ; allow W-UNUSED: soon", "W-SHADOW") == ["W-SHADOW", "W-ALLOW-UNUSED"]
     assert kept("(f) ; allow W-TYPE", "E-TYPE") == ["E-TYPE", "W-ALLOW-UNUSED"]
+
+
+def test_of_several_files_each_allows_what_stands_in_it() -> None:
+    found = []
+    for text in ("(f) ; allow W-UNUSED: soon", "(f)"):
+        found.append(diagnostic("W-UNUSED", span=Span(Source("x.lisp", text), 0, 3)))
+    nowhere = diagnostic("W-UNUSED")
+    assert not_allowed([*found, nowhere]) == [found[1], nowhere]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from staging_case import MODEL, faults, only, traced, traced_pass, whole
+from staging_case import FIELDS, MODEL, declared, faults, only, traced, traced_pass, whole
+
+from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.staging.trace import trace_stage
 
 
 def paths(**parts: str) -> list[str]:
@@ -111,6 +114,26 @@ def test_dropout_knows_its_batch_axis() -> None:
     node = next(n for n in graph.nodes if n.operation == "random-uniform")
     assert node.get("batch-axis") == 1
     assert node.get("domain") == "train"
+
+
+def test_an_axis_that_examples_share_is_divided_again() -> None:
+    model = """(defmodel net (x)
+      (let ((parts (nn:linear (reshape x '(-1 16)) 16)))
+        (nn:linear (dropout (reshape parts (list (dim x 0) -1 16)) 0.1) 10)))\n"""
+    objective = "(defun objective (&key image) (mean (net image)))\n"
+    experiment, evaluator = declared(whole(model=model, objective=objective))
+    found = trace_stage(experiment, evaluator, OPERATIONS, "data", "train", FIELDS, 8)
+    node = next(n for n in found.graph.nodes if n.operation == "random-uniform")
+    assert node.get("batch-axis") == 0
+    assert [d.code for d in evaluator.diagnostics] == []
+
+
+def test_a_part_of_the_batch_is_no_axis_of_it() -> None:
+    model = "(defmodel net (x) (nn:linear (dropout (reshape x '(4 2 64)) 0.1) 10))\n"
+    objective = "(defun objective (&key image) (mean (net image)))\n"
+    experiment, evaluator = declared(whole(model=model, objective=objective))
+    trace_stage(experiment, evaluator, OPERATIONS, "data", "train", FIELDS, 8)
+    assert "W-RANDOM-BATCH" in [d.code for d in evaluator.diagnostics]
 
 
 def test_frozen_forms_let_no_gradient_to_parameters() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from staging_case import OPTIMIZER, declared, whole
+from staging_case import LOADER, OPTIMIZER, declared, whole
 
 from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.ir.interpret import run
@@ -112,6 +112,13 @@ def test_a_field_of_a_type_of_its_own_needs_no_loader() -> None:
 )
 def test_what_an_output_may_not_be(output: str, wrong: str) -> None:
     assert code(output) == wrong
+
+
+def test_an_output_with_a_state_of_rows_is_told_so() -> None:
+    model = "(defmodel net (x) (defstate h (64) :init 0 :per :row) (setf h x) (nn:linear h 10))\n"
+    loader = LOADER.replace("(0 0.8))", "(0 0.8) :order :streams)")
+    more = {"model": model, "loader": loader}
+    assert code("(defoutput x (&key image) (net image))", **more) == "E-UNSUPPORTED"
 
 
 def test_an_output_is_of_no_step_in_prepare_either() -> None:

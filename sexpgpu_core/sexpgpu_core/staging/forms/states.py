@@ -87,7 +87,14 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
 
 
 def _rows_of_their_own(t: Tracer, init: Initializer, slot: Slot) -> int:
-    """b, the rows in front of a state :per :row (R3)."""
+    """b, the rows in front of a state :per :row (R3); E-UNSUPPORTED in an output."""
+    output = t.context.values.get("output")
+    if output is not None:
+        raise problem(
+            "E-UNSUPPORTED",
+            f"a state :per :row in output {output}: an output does not take those yet",
+            hint="give it where it begins: take it as an argument of the model, (zeros ...) there",
+        ).locate(slot.span)
     if t.rows is None:
         raise problem("E-STAGE-OUTSIDE", "a state :per :row: there are no rows here").locate(
             slot.span
