@@ -103,6 +103,14 @@ def test_a_file_that_breaks_a_promise_is_found(name: str) -> None:
     assert kept >= {"chance", "evaluation"}
 
 
+def test_a_batch_that_takes_too_long_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "SECONDS", 0.0)
+    monkeypatch.setattr(checks, "FALLEN", 0.01)
+    found, said = verdicts(FILE)
+    assert found["overfit"] == checks.NOT_APPLICABLE
+    assert said == []
+
+
 def test_a_first_loss_that_no_guess_gives_is_a_warning() -> None:
     found, said = verdicts(changed((BODY, f"(* 100 {BODY})")))
     assert found["chance"] == checks.FAILS
