@@ -28,6 +28,8 @@ S3 = (
 """The client, a server that knows conditions, one that checks signatures."""
 TORCH = "torch==2.13.0"
 """By name and version alone: where it comes from is the reader's pip's to know."""
+ASSEMBLER = ("nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37")
+"""ptxas and nvdisasm; about 130 MB."""
 ONNX = "onnx==1.23.2"
 SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
@@ -172,6 +174,15 @@ def deep(session: nox.Session) -> None:
     """`check --deep` of every example, each within a minute."""
     install(session)
     session.run("python", *SAFE, "tests/deep/deep_examples.py", *session.posargs, env=HERE)
+
+
+@nox.session
+def gates(session: nox.Session) -> None:
+    """Every kernel of GPT-2 124M, a Llama of 125M and ResNet-50 through NVIDIA's assembler and its
+    disassembler, held to a budget. No GPU is needed."""
+    install(session, *TEST, *ASSEMBLER)
+    session.run("python", *SAFE, "tests/cuda/gates.py", *session.posargs)
+    session.run("python", *SAFE, "-m", "pytest", "tests/cuda/test_cuda_cubins.py")
 
 
 @nox.session

@@ -20,6 +20,7 @@ VERBS = (
     ("sweep", "run", "Run the points of a declared sweep, and rank them.", "sweep"),
     ("predict", "run", "Compute a declared output from a checkpoint.", "predict"),
     ("sample", "run", "Continue a prompt by a language model.", "sample"),
+    ("compile", "run", "Make a file's kernels for a GPU, which need not be here.", "compile"),
     ("stop", "run", "End a live run after its step, with a checkpoint.", "status"),
     ("runs", "observe", "List runs, with their state and numbers.", "runs"),
     ("status", "observe", "Say how a run is; wait for it.", "status"),

@@ -38,8 +38,9 @@ VARIABLES = (
     "SEXPGPU_CHECK",
     "SEXPGPU_BLAS",
     "SEXPGPU_WIDTH",
+    "SEXPGPU_PTXAS",
 )
-"""Environment variables that are read, the last three by devices."""
+"""Environment variables that are read, the last four by devices."""
 
 
 class Settings(NamedTuple):

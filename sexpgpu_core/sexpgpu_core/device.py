@@ -36,6 +36,15 @@ class Unit(NamedTuple):
     plan: Plan | None
 
 
+class Code(NamedTuple):
+    """A kernel's machine code. `facts`: what is known of it, such as its registers."""
+
+    name: str
+    body: bytes
+    cached: bool
+    facts: dict[str, int]
+
+
 class Outcome(Record):
     """What one launch gave. `results`: named results as arrays (scalars too), owned by the caller.
 

@@ -40,6 +40,8 @@ class DeviceEntry(NamedTuple):
         "*",
     )  # globs of what it takes; E-DEVICE-OPERATION is found by these
     needs: tuple[str, ...] = ()  # what to install when it is missing: "sexpgpu[cuda]"
+    targets: tuple[str, ...] = ()  # what `compile --for` makes code for: "sm_90"
+    compile: Ref = ""  # Callable[[compile.Compiled, target], Iterable[device.Code]]
 
 
 class OperationEntry(NamedTuple):

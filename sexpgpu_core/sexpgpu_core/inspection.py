@@ -10,6 +10,9 @@ from typing import Any
 
 from . import api
 from .api import Sets
+from .device import Code
+from .diagnostics import nearest, problem
+from .registry import Registry
 from .spans import Source
 
 
@@ -58,3 +61,33 @@ def explanation(
     compiled = api.compile(loaded, device)
     facts = {"selection": loaded.experiment.chosen(), "experiment_id": compiled.job.experiment_id}
     return {**facts, **explained(compiled, device)}
+
+
+def machine_code(
+    file: str | Path | Source,
+    target: str,
+    *,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    point: str | None = None,
+) -> list[Code]:
+    """The machine code of all programs of a file, for a target that some device has. E-USAGE-VALUE
+    where none has it, and what that device raises."""
+    loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
+    name = _device_for(loaded.registry, target)
+    compiled = api.compile(loaded, api.device(name, loaded.registry))
+    return list(loaded.registry.load("devices", name, "compile")(compiled, target))
+
+
+def _device_for(registry: Registry, target: str) -> str:
+    targets: dict[str, str] = {}
+    for name in registry.names("devices"):
+        targets.update(dict.fromkeys(registry.get("devices", name).targets, name))
+    if target not in targets:
+        near = nearest(target, targets)
+        known = f"known: {' '.join(targets)}" if targets else "pip install sexpgpu-cuda"
+        hint = f"did you mean {near}?" if near else known
+        raise problem("E-USAGE-VALUE", f"no device makes code for {target}", hint=hint)
+    return targets[target]

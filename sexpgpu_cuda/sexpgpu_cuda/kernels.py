@@ -12,11 +12,8 @@ from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import Kernel, KernelCall
 
 from .emit import emit, extras
-from .layout import Layout, blocks, layout_of
+from .layout import INDICES, Layout, blocks, layout_of
 from .work import Applied, Launch, Place, Places, Span, Unit
-
-MOST = 2**31 - 1
-"""Indices are 32 bits wide."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -25,7 +22,18 @@ def kernel_unit(kernel: Kernel, layout: Layout) -> Unit:
     parts = f"{emitter()} {kernel.key()} {layout!r}"
     key = hashlib.sha256(parts.encode()).hexdigest()[:32]
     name = f"k{key}"
-    return Unit(key, name, lambda: emit(kernel, layout, name))
+    return Unit(key, name, lambda: emit(kernel, layout, name), _vectors(kernel, layout))
+
+
+def _vectors(kernel: Kernel, layout: Layout) -> tuple[str, ...]:
+    """By operand, read or written, whether elements that lie side by side fill 16 bytes."""
+    found = {}
+    for access in kernel.accesses:
+        operand = kernel.operands[access.operand]
+        beside = access.inner == 1 and access.index is None
+        if beside and layout.lanes * WIDTH[operand.dtype] == 16:
+            found[access.operand] = "STG" if operand.written else "LDG"
+    return tuple(found.values())
 
 
 @functools.cache
@@ -62,8 +70,8 @@ def launched(found: Applied, places: Places, number: int, commit: bool) -> list[
     kernel = found.kernel
     if not found.items or not kernel.inner:
         return []
-    _check(found, number)
     layout = layout_of(found, commit)
+    _check(found, layout, number)
     arguments = [p.address for p in found.places]
     arguments += [found.items, found.outer[1], found.outer[2]]
     for place in found.places:
@@ -80,14 +88,14 @@ def launched(found: Applied, places: Places, number: int, commit: bool) -> list[
     return [Launch(unit, grid, layout.threads, tuple(arguments), spans, number, commit)]
 
 
-def _check(found: Applied, number: int) -> None:
-    """Raises E-DEVICE-COMPILE where an index would not fit."""
-    largest = max(
-        (s.stop - s.start) // WIDTH[o.dtype] for s, o in zip(found.operands, found.kernel.operands)
-    )
-    if max(largest, found.items * found.kernel.inner) > MOST:
+def _check(found: Applied, layout: Layout, number: int) -> None:
+    """Raises E-DEVICE-COMPILE where a number would not fit: rows may begin anywhere, but rows,
+    their vectors and strides are counted in 32 bits."""
+    counted = found.items * (layout.vectors(found.kernel) if layout.group == 1 else 1)
+    most = max(counted, *(max(map(abs, p.strides)) for p in found.places))
+    if most > INDICES:
         raise problem(
             "E-DEVICE-COMPILE",
-            f"call {number} has {largest} elements in one buffer: cuda counts them in 32 bits",
+            f"call {number} counts to {most}: cuda counts rows and vectors in 32 bits",
             call=number,
         )

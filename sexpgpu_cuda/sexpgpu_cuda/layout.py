@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import Kernel
+from sexpgpu_core.kernels.levels import Levels
 
 from .work import Applied
 
@@ -19,20 +20,26 @@ FLAT = 256
 LEAST = 128
 """Threads of a block, at least, where groups work on rows."""
 MOST = 1024
+INDICES = 2**31 - 1
+"""Elements that 32 bits count."""
 PIECES = 4
 """Vectors of a row that a thread has, about, before the group grows."""
 UNROLLED = 8
 """Vectors of a row that a thread keeps in registers; more are made again in each loop."""
+KEPT = 24
+"""Elements of rows that a thread keeps, about: with them a thread has 64 registers or fewer."""
 
 
 class Layout(NamedTuple):
     """`lanes`: elements of a vector. `group`: threads of a row, 1 where each has a vector of its
-    own. `constant`: for each operand, whether nobody writes it meanwhile. `gated`: a commit."""
+    own. `constant`: for each operand, whether nobody writes it meanwhile. `gated`: a commit.
+    `wide`: rows begin past the 2^31st element of some operand."""
 
     lanes: int
     group: int
     constant: tuple[bool, ...]
     gated: bool
+    wide: bool = False
 
     @property
     def threads(self) -> int:
@@ -50,6 +57,10 @@ class Layout(NamedTuple):
         """Vectors of a row, a thread of the group."""
         return 1 if self.group == 1 else -(-kernel.inner // (self.lanes * self.group))
 
+    def kept(self, kernel: Kernel) -> int:
+        """Vectors a row that a thread can keep."""
+        return _kept(kernel, self.lanes)
+
     def vectors(self, kernel: Kernel) -> int:
         """Of a row."""
         return -(-kernel.inner // self.lanes)
@@ -60,7 +71,8 @@ def layout_of(applied: Applied, gated: bool) -> Layout:
     lanes = 1
     if kernel.inner > 1:
         lanes = math.gcd(kernel.inner, *_limits(applied))
-    return Layout(lanes, _group(kernel, lanes), _constant(applied), gated)
+    wide = applied.elements > INDICES
+    return Layout(lanes, _group(kernel, lanes), _constant(applied), gated, wide)
 
 
 def _constant(applied: Applied) -> tuple[bool, ...]:
@@ -87,10 +99,20 @@ def _limits(applied: Applied) -> list[int]:
     return found
 
 
+def _kept(kernel: Kernel, lanes: int) -> int:
+    """By what is alive along a row: all that is read, and a partial result for each fold."""
+    levels = Levels(kernel)
+    loads = {e.access for e in kernel.expressions if e.op == "load"}
+    read = sum(kernel.accesses[a].inner != 0 for a in loads if a is not None)
+    folds = [s for n, s in enumerate(kernel.stores) if not levels.is_scalar(n)]
+    alive = read + sum(s.fold != "none" for s in folds)
+    return max(1, min(UNROLLED, KEPT // (lanes * max(alive, 1))))
+
+
 def _group(kernel: Kernel, lanes: int) -> int:
     if kernel.inner == 1 or not any(e.op.startswith("reduce-") for e in kernel.expressions):
         return 1
-    wanted = -(-kernel.inner // (lanes * PIECES))
+    wanted = -(-kernel.inner // (lanes * min(PIECES, _kept(kernel, lanes))))
     group = WARP
     while group < min(wanted, MOST):
         group *= 2

@@ -11,6 +11,9 @@ SEXPGPU_API = 1
 
 DTYPES = ("f64", "f32", "bf16", "f16", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "bool")
 
+TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+"""Ampere, Ada, Hopper, Blackwell."""
+
 
 @hookimpl
 def sexpgpu_devices() -> Iterator[e.DeviceEntry]:
@@ -21,4 +24,6 @@ def sexpgpu_devices() -> Iterator[e.DeviceEntry]:
         load="sexpgpu_cuda.device:load",
         probe="sexpgpu_cuda.device:probe",
         dtypes=DTYPES,
+        targets=TARGETS,
+        compile="sexpgpu_cuda.cubins:machine_code",
     )

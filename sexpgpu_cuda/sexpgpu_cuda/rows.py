@@ -10,7 +10,7 @@ from sexpgpu_core.kernels.kernel import Kernel
 from sexpgpu_core.kernels.rows import identity
 from sexpgpu_core.kernels.target import Register, register_kind
 
-from .layout import UNROLLED, WARP, Layout
+from .layout import WARP, Layout
 from .target import PtxTarget
 from .values import Piece, Values
 
@@ -27,7 +27,7 @@ class Rows(Values):
         self.place = self.i32(0)  # the group's number in its block
         self.there: Register | None = None
         self.pieces = layout.pieces(kernel) if kernel.inner > 1 else 1
-        self.rolled = self.pieces > UNROLLED
+        self.rolled = self.pieces > layout.kept(kernel)
 
     # Pieces
     def piece(self, number: int, of: Register | None = None) -> Piece:

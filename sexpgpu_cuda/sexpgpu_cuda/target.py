@@ -13,6 +13,8 @@ SPECIAL = "llvm.nvvm.read.ptx.sreg."
 BARRIER = "llvm.nvvm.barrier0"
 """Its older name, which newer releases read too."""
 WARP = 32
+RESIDENT = 1024
+"""Threads that a multiprocessor shall hold at once: half of 2,048, 64 registers each."""
 
 
 class PtxTarget(Target):
@@ -138,7 +140,8 @@ class PtxTarget(Target):
             "\n".join(self.declared)
             + f"\n{shared if room else ''}"
             + f"define ptx_kernel void @{name}({', '.join(parameters)}) #0 {{\n{body}\n}}\n"
-            + f'attributes #0 = {{ nounwind "nvvm.maxntid"="{threads}" }}\n!0 = !{{}}\n'
+            + f'attributes #0 = {{ nounwind "nvvm.maxntid"="{threads}" '
+            + f'"nvvm.minctasm"="{max(RESIDENT // threads, 1)}" }}\n!0 = !{{}}\n'
         )
 
 

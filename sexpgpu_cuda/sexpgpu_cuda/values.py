@@ -150,19 +150,25 @@ class Values:
     # Memory
     def row_offset(self, access: int, fold: bool = False) -> Register:
         """i0 s0 + i1 s1 + i2 s2 (a fold: i0 s0 + part s1), and what a uniform index adds."""
-        t, found = self.t, self.i32(0)
+        t, found = self.t, self._far(self.i32(0))
         for axis in range(2 if fold else 3):
-            step = t.binary("mul", self.outer[axis], Register(f"%s{access}_{axis}", "i32"))
+            stride = self._far(Register(f"%s{access}_{axis}", "i32"))
+            step = t.binary("mul", self._far(self.outer[axis]), stride)
             found = t.binary("add", found, step)
         index = self.kernel.accesses[access].index
         if index is not None and self.levels.uniform[index]:
             found = t.binary("add", found, self._indexed(access, self.scalar(index), index))
         return found
 
+    def _far(self, number: Register) -> Register:
+        """As wide as a row's start is counted."""
+        return self.t.convert("sext", number, "i64") if self.layout.wide else number
+
     def _indexed(self, access: int, index: Register, e: int) -> Register:
-        narrow = elements.resize(self.t, index, self.kernel.expressions[e].dtype, "i32")
-        step = self.t.splat(Register(f"%x{access}", "i32"), narrow.lanes)
-        return self.t.binary("mul", narrow, step)
+        kind = "i64" if self.layout.wide else "i32"
+        number = elements.resize(self.t, index, self.kernel.expressions[e].dtype, kind)
+        step = self.t.splat(self._far(Register(f"%x{access}", "i32")), number.lanes)
+        return self.t.binary("mul", number, step)
 
     def kind(self, access: int) -> str:
         return memory_kind(self.dtype(access))
@@ -217,7 +223,7 @@ class Values:
             offsets = t.binary("mul", numbers, step)
         else:
             offsets = self._indexed(access, self.value(row.index, piece), row.index)
-            offsets = t.binary("add", offsets, numbers) if row.inner else offsets
+            offsets = t.binary("add", offsets, self._far(numbers)) if row.inner else offsets
         if self.lanes == 1:
             return [offsets]
         return [t.extract(offsets, lane) for lane in range(self.lanes)]

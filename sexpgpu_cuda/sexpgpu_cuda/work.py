@@ -29,11 +29,13 @@ class Span(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A kernel's code: `key` says all that `text` (LLVM) depends on."""
+    """A kernel's code: `key` says all that `text` (LLVM) depends on. `vectors`: LDG or STG for
+    each operand that it moves 16 bytes at a time."""
 
     key: str
     name: str
     text: Callable[[], str]
+    vectors: tuple[str, ...] = ()
 
 
 class Launch(NamedTuple):
@@ -105,6 +107,12 @@ class Applied(NamedTuple):
     places: tuple[Place, ...]
     operands: tuple[Span, ...]
     scalars: tuple[float | int | bool | str, ...] = ()
+
+    @property
+    def elements(self) -> int:
+        """Of the largest operand."""
+        pairs = zip(self.operands, self.kernel.operands)
+        return max((s.stop - s.start) // WIDTH[o.dtype] for s, o in pairs)
 
     @property
     def items(self) -> int:

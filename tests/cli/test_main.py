@@ -25,7 +25,8 @@ def test_help_groups_the_verbs_and_imports_none(program: Program) -> None:
     done = program("--help")
     assert done.exit == 0
     assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
-        *("check", "eval", "fmt", "ir", "new", "variants", "predict", "run", "sample"),
+        *("check", "eval", "fmt", "ir", "new", "variants"),
+        *("compile", "predict", "run", "sample"),
         *("stop", "sweep"),
         *("annotate", "checkpoint", "diagnostics", "events", "export-events", "runs", "status"),
         *("devices", "doctor", "plugins"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from cuda_programs import graph_of, launches, normal
+from cuda_programs import check, graph_of, integers, launches, normal
 
+from sexpgpu_cuda import layout
 from sexpgpu_cuda.compiler import compile_text
 from sexpgpu_cuda.ptx.text import parse
 from sexpgpu_cuda.work import Launch
@@ -73,3 +74,17 @@ def test_parts_of_a_step_with_one_structure_share_their_code() -> None:
 
     found = launches(graph_of(make, x=normal((4, 64)), y=normal((9, 64))))
     assert len({launch.unit.key for launch in found}) < len(found)
+
+
+def test_rows_that_begin_past_32_bits_are_counted_in_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here all buffers count as so large: the values are the same."""
+    monkeypatch.setattr(layout, "INDICES", 10)
+    x, y = normal((6, 96)), normal((96,), seed=1)
+
+    def make(b, x, y, i):  # type: ignore[no-untyped-def]
+        kept = b("gather", b("multiply", x, b("broadcast-to", y, shape=x.shape)), i, axis=0)
+        return {"a": b("softmax", kept, axis=1), "b": b("reduce-sum", x, axes=(0,), keep=False)}
+
+    check(make, x=x, y=y, i=integers(6, (4,)))
+    launch = launches(graph_of(lambda b, x: b("exp", x), x=x))[0]
+    assert "mul.wide.s32" in ptx(launch) or "mad.wide.s32" in ptx(launch)

@@ -4,10 +4,8 @@ at least half of the threads that a multiprocessor can hold."""
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,9 @@ import pytest
 from cuda_programs import graph_of, integers, launches, normal
 
 from sexpgpu_cuda.compiler import compile_text
+from sexpgpu_cuda.toolchain import found
 
-
-def ptxas() -> str | None:
-    """Of the PATH, or of the package nvidia-cuda-nvcc."""
-    found = shutil.which("ptxas")
-    spec = find_spec("nvidia")
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        for path in Path(folder).glob("cu*/bin/ptxas"):
-            found = found or str(path)
-    return found
-
-
-PTXAS = ptxas()
+PTXAS = found("ptxas")
 pytestmark = pytest.mark.skipif(PTXAS is None, reason="ptxas is not here: nvidia-cuda-nvcc has it")
 HALF = 64
 """Registers of a thread with which 1,024 threads are resident: half of 2,048."""
