@@ -122,11 +122,13 @@ class Device(Protocol):
 
     `level` "graph": units come without plans (`reference`). `library(operation)` says whether the
     device takes a node of that name as a call of its own; what it does not take is expanded or is
-    E-DEVICE-OPERATION.
+    E-DEVICE-OPERATION. `in_host_memory`: its programs work in this process's memory, so that a
+    second process may hold a run's programs too; one that does not say has memory of its own.
     """
 
     name: str
     level: Literal["graph", "kernels"]
+    in_host_memory: bool
 
     def probe(self) -> DeviceFacts: ...
     def numerics(self) -> dict[str, str]: ...

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from .runtime.sampling import Plan, Resampled
     from .runtime.verification import Verified
 
+PROCESS = 200_000_000
+"""Bytes that a process with its libraries takes beside what is planned."""
+
 Compiler = Callable[[Any, "Device"], "Compiled"]
 
 
@@ -185,10 +188,7 @@ def _run(
         session = _opened(device, compiled, asked.threads)
         if not asked.dry:
             _fits(compiled, folder, session)
-            every = compiled.job.experiment.run.log_every
-            folder.proof = Proof(
-                folder.path, folder.events, folder.status, every, compiled.job.steps
-            )
+            folder.proof = _proof(device, compiled, folder)
     except (Problem, Problems) as error:
         found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
         return failed(folder, found)
@@ -209,6 +209,15 @@ def _run(
         )
     finally:
         session.close()
+
+
+def _proof(device: Device, compiled: Compiled, folder: RunFolder) -> Proof | None:
+    """None on a device that a second process could take memory of that the run may yet want."""
+    if not getattr(device, "in_host_memory", False):
+        return None
+    job, memory = compiled.job, compiled.job.summary["memory"]
+    every, needed = job.experiment.run.log_every, 2 * memory["peak_bytes"] + PROCESS
+    return Proof(folder.path, folder.events, folder.status, every, job.steps, needed)
 
 
 def _fits(compiled: Compiled, folder: RunFolder, session: Any) -> None:

@@ -26,6 +26,7 @@ class CpuDevice:
 
     name = "cpu"
     level = "kernels"
+    in_host_memory = True
 
     def probe(self) -> DeviceFacts:
         machine = host.host()

@@ -37,6 +37,7 @@ class ReferenceDevice:
 
     name = "reference"
     level = "graph"
+    in_host_memory = True
 
     def __init__(self, operations: Operations | None = None) -> None:
         self._operations = operations

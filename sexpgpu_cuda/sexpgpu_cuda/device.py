@@ -23,6 +23,7 @@ class EmulatedDevice:
 
     name = "cuda-emulated"
     level = "kernels"
+    in_host_memory = True
 
     def probe(self) -> DeviceFacts:
         return DeviceFacts(True, None, memory(), 1, (("llvmlite", llvm_version()),))

@@ -139,6 +139,22 @@ def test_its_sink_writes_a_line_a_step_and_ignores_other_kinds(
     assert (tmp_path / "out").read_text() == "10 {'train/loss': 4.0}\n"
 
 
+@whole
+def test_its_sink_is_fed_by_a_run_and_afterwards_by_the_verb(found: Registry) -> None:
+    Path("ramp.lisp").write_text(FILE.replace(":seed 1", ":seed 1 :log-every 1"))
+    done = program("run", "ramp.lisp", "--name", "it", "-q", "--sink", "toy-lines:path=live")
+    assert done.returncode == 0, done.stderr
+    lines = Path("live").read_text().splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["1", "2", "3"]
+    assert "train/loss" in lines[0]
+    done = program("export-events", "it", "--to", "toy-lines:path=later")
+    assert done.returncode == 0, done.stderr
+    assert Path("later").read_text() == Path("live").read_text()
+    wrong = program("run", "ramp.lisp", "--sink", "toy-lnes:path=x")
+    assert wrong.returncode == 2
+    assert "toy-lines" in wrong.stderr
+
+
 def test_its_verb_is_listed_and_answers_in_text_and_json(found: Registry, tmp_path: Path) -> None:
     lines = [{"event": "open"}, {"event": "step"}, {"event": "step"}]
     (tmp_path / "events.jsonl").write_text("\n".join(map(json.dumps, lines)))

@@ -18,11 +18,11 @@ from ..diagnostics import Problem, diagnostic, problem
 from ..records import NamedTuple
 from . import cadence, curriculum, fault, saving
 from .control import Inbox
-from .evaluation import run_pass
 from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job, StageFacts
 from .observation import Observation, observe
+from .passing import Passes
 from .progress import FIRST_SCALE, Progress, evaluate
 from .reporting import Reporter
 from .resume import restore
@@ -83,7 +83,6 @@ class Loop:
         self.ahead = self.progress.copy()
         self.saver = saving.Saver(job, session, folder)
         self.sampling = Sampling(job, session, folder, plan)
-        self.test_reads = 0
         self._deadline = folder.clock.monotonic() + deadline if deadline else None
         self._guard, self._allowed = fault.guard(self.run.finite_guard)
         # `(ctx :updates)` and the loss scale of the next step depend on this one's verdict
@@ -94,10 +93,9 @@ class Loop:
         self._data: Prefetcher | None = None
         self._stage = curriculum.default_key(job.stages)
         self._next: str | None = self._stage
-        self._due: list[str] = []
         self._until = job.steps if until is None else min(until, job.steps)
         self._requested, self._hurried = False, not keep
-        self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
+        self.passes = Passes(job, session, folder, loaders, self.report, self.explain)
 
     # -- the loop
 
@@ -110,7 +108,7 @@ class Loop:
             self.progress.restore(resume.document, rows)
             self.report.ledger.restore(resume.document, {})
             self.saver.last = self.progress.step
-            self._due = [name.removeprefix("eval/") for name in resume.document.get("due", [])]
+            self.passes.restore(resume.document)
             self._stage = curriculum.saved_key(self.job, resume.document)
         self.ahead = self.progress.copy()
         if self.job.curriculum is None:
@@ -122,9 +120,8 @@ class Loop:
         self._requests()
         if resume is None:
             self._fall_due(0)
-        elif self._due:
-            due, self._due = self._due, []
-            self._passes(due, self.progress.step)
+        elif due := self.passes.take():
+            self._evaluate(due)
             self._save(self.progress.step)
 
     def steps(self) -> str:
@@ -309,14 +306,10 @@ class Loop:
         ending = step == self.job.steps
         if self._requested or step == self._until or self._checkpoint_due(step, ending):
             return True
-        if any(self._pass_due(name, step, ending) for name in self.job.passes):
+        if self.passes.falling(step, ending):
             return True
         stops = any(target["stop"] for target in self.report.ledger.targets)
         return stops and cadence.due(step, self.run.log_every, (), ending)
-
-    def _pass_due(self, name: str, step: int, ending: bool) -> bool:
-        declared = self.job.experiment.passes[name]
-        return cadence.pass_due(step, declared.every, cadence.steps(declared.at), ending)
 
     def _checkpoint_due(self, step: int, ending: bool) -> bool:
         declared = self.run.checkpoint
@@ -325,10 +318,10 @@ class Loop:
     def _fall_due(self, step: int, ending: bool | None = None) -> None:
         """Passes, then a checkpoint. A pass may meet the target that makes this step the last."""
         ending = step == self.job.steps if ending is None else ending
-        self._passes([name for name in self.job.passes if self._pass_due(name, step, ending)], step)
+        self._evaluate(self.passes.falling(step, ending))
         if self.report.ledger.stopped and not ending:
             ending = True
-            self._passes([n for n in self.job.passes if self._pass_due(n, step, True)], step)
+            self._evaluate(self.passes.falling(step, True))
         due = self._checkpoint_due(step, ending) or (ending and step > 0)
         if due or self.report.improved or self._requested:
             self._save(step)
@@ -336,35 +329,14 @@ class Loop:
     def _save(self, step: int) -> None:
         if self._hurried:
             return
-        self.saver.save(self._document(self._due), self.report.improved)
+        self.saver.save(self._document(self.passes.due), self.report.improved)
         self.report.improved = self._requested = False
         self.report.throughput.pause()
 
-    def _passes(self, names: list[str], step: int) -> None:
-        left = [name for name in names if self._ran.get(name) != step]
-        for name in left:
-            if self.signals.reason is None and self._pass(name):
-                self._ran[name] = step
-            else:
-                self._due.append(f"eval/{name}")
-        if left:
-            self.report.throughput.pause()
-            self.folder.status.state("running", phase="train", **self.report.told(self.progress))
-
-    def _pass(self, name: str) -> bool:
-        """Run one; whether it came to its end."""
-        facts, clock = self.job.passes[name], self.folder.clock.monotonic
-        self.folder.status.state("evaluating", phase=name)
-        began = clock()
+    def _evaluate(self, names: list[str]) -> None:
         stage = self._stage_facts
         context = self.progress.context(self._stage, stage, self.loaders[stage.loader])
-        loader = self.loaders[facts.loader]
-        result = run_pass(self.session, facts, loader, context, self._stopped, self.explain)
-        if result is None:
-            return False
-        self.test_reads += facts.stage == "test"
-        self.report.passed(name, result, self.progress, clock() - began)
-        return True
+        self.passes.run(names, self.progress, context, self._stopped)
 
     def _stopped(self) -> bool:
         """Whether a pass is to be broken off."""

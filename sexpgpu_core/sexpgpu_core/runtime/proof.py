@@ -28,17 +28,19 @@ LONG = 60.0
 """Seconds that a run must have before it: a shorter one ends before its proof would."""
 NICER = 19
 SCRATCH = ".proof"
+MEMINFO = Path("/proc/meminfo")
 
 
 class Proof:
     """Owns one child and a second name of each of the checkpoint's files, which retention may
-    remove meanwhile. `every`: steps between two logs; `steps`: of the whole run."""
+    remove meanwhile. `every`: steps between two logs; `steps`: of the whole run; `needed`: bytes
+    that the child will hold. Where so much is not free it is not begun: the run comes first."""
 
     def __init__(
-        self, path: Path, events: EventLog, status: StatusFile, every: int, steps: int
+        self, path: Path, events: EventLog, status: StatusFile, every: int, steps: int, needed: int
     ) -> None:
         self._path, self._events, self._status = path, events, status
-        self._every, self._steps = every, steps
+        self._every, self._steps, self._needed = every, steps, needed
         self._told: dict[str, Any] | None = None
         self._until: int | None = None
         self._child: subprocess.Popen[str] | None = None
@@ -60,7 +62,7 @@ class Proof:
             if self._child.poll() is not None:
                 self._end(self._child, step)
         elif self._until is not None and step > self._until:
-            if (self._steps - step) * (pace or 0.0) >= LONG:
+            if (self._steps - step) * (pace or 0.0) >= LONG and _available() > self._needed:
                 flush()  # the numbers of those steps are what it compares
                 self._start(self._until)
             self._until = None
@@ -100,6 +102,15 @@ class Proof:
             self._events.warn(wrong, step, once=False)
         self._status.verified(self._told["path"], not found)
         self._status.write()
+
+
+def _available() -> float:
+    """Bytes of memory that a process may still take; of a system that does not say, any."""
+    try:
+        lines = MEMINFO.read_text().splitlines()
+        return next(float(n.split()[1]) * 1024 for n in lines if n.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return float("inf")
 
 
 def _link(folder: Path, scratch: Path) -> None:

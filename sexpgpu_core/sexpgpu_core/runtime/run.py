@@ -188,6 +188,6 @@ def _summary(loop: Loop) -> dict[str, Any]:
         **({"step_s": round(pace, 9)} if pace is not None else {}),
         "peak_memory_bytes": peak_bytes(),
         "warnings": dict(loop.folder.events.warnings),
-        "test_reads": loop.test_reads,
+        "test_reads": loop.passes.test_reads,
         "skipped_steps": progress.skipped,
     }

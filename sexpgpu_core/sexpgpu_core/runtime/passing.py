@@ -1,0 +1,92 @@
+"""The evaluation passes of a run: which fall due after a step, run in order, each told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..data.loader import Loader
+from . import cadence
+from .evaluation import run_pass
+from .folder import RunFolder
+from .job import Job
+from .progress import Progress
+from .reporting import Reporter
+
+if TYPE_CHECKING:
+    from ..device import Session
+    from .fault import Cause, Fault
+
+
+class Passes:
+    """`due`: what fell due and was broken off, as a checkpoint keeps it; `test_reads`: how often a
+    :test stage was read."""
+
+    def __init__(
+        self,
+        job: Job,
+        session: Session,
+        folder: RunFolder,
+        loaders: Mapping[str, Loader],
+        report: Reporter,
+        explain: Callable[[Fault], Cause | None],
+    ) -> None:
+        self._job, self._session, self._folder = job, session, folder
+        self._loaders, self._report, self._explain = loaders, report, explain
+        self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
+        self.due: list[str] = []
+        self.test_reads = 0
+
+    def restore(self, document: Mapping[str, Any]) -> None:
+        """What was due at a checkpoint."""
+        self.due = list(document.get("due", []))
+
+    def take(self) -> list[str]:
+        """The passes that were due, which are so no longer."""
+        due, self.due = self.due, []
+        return [name.removeprefix("eval/") for name in due]
+
+    def falling(self, step: int, ending: bool) -> list[str]:
+        """Those that are due after a step."""
+        declared = self._job.experiment.passes
+        return [name for name in self._job.passes if _falls(declared[name], step, ending)]
+
+    def run(
+        self,
+        names: list[str],
+        progress: Progress,
+        context: Mapping[str, float],
+        stopped: Callable[[], bool],
+    ) -> None:
+        """Those that have not run after this step; once `stopped` says so, the rest is `due`."""
+        left = [name for name in names if self._ran.get(name) != progress.step]
+        for name in left:
+            if not stopped() and self._one(name, progress, context, stopped):
+                self._ran[name] = progress.step
+            else:
+                self.due.append(f"eval/{name}")
+        if left:
+            self._report.throughput.pause()
+            self._folder.status.state("running", phase="train", **self._report.told(progress))
+
+    def _one(
+        self,
+        name: str,
+        progress: Progress,
+        context: Mapping[str, float],
+        stopped: Callable[[], bool],
+    ) -> bool:
+        """Whether it came to its end."""
+        facts, clock = self._job.passes[name], self._folder.clock.monotonic
+        self._folder.status.state("evaluating", phase=name)
+        began, loader = clock(), self._loaders[facts.loader]
+        result = run_pass(self._session, facts, loader, context, stopped, self._explain)
+        if result is None:
+            return False
+        self.test_reads += facts.stage == "test"
+        self._report.passed(name, result, progress, clock() - began)
+        return True
+
+
+def _falls(declared: Any, step: int, ending: bool) -> bool:
+    return cadence.pass_due(step, declared.every, cadence.steps(declared.at), ending)
