@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,23 +63,20 @@ def run_of(invocation: Invocation, text: str) -> Run:
     """The run that RUN means, with documents that can be read."""
     from sexpgpu_core.runtime import runs
 
-    if "://" in text and not text.startswith("file://"):
-        return _stored(invocation, text).sound()
-    return runs.find(invocation.settings.runs, text).sound()
+    remote = bringing(invocation, text)
+    return (remote() if remote is not None else runs.find(invocation.settings.runs, text)).sound()
 
 
-def _stored(invocation: Invocation, url: str) -> Run:
-    """A run of a store by its documents, brought into the cache."""
-    from sexpgpu_core.registered import store_of
-    from sexpgpu_core.runtime import runs
-    from sexpgpu_core.runtime.mirror import bring
+def bringing(invocation: Invocation, text: str) -> Callable[[], Run] | None:
+    """Brings the run of a store, as it is there when it is called; None of one that is here."""
+    if "://" not in text:
+        return None
+    from sexpgpu_core.remote import brought, place
 
-    parent, _, slug = url.rstrip("/").rpartition("/")
-    store = store_of(invocation.registry, parent)
-    inside = hashlib.sha256(parent.encode()).hexdigest()[:16]
-    run = runs.read(bring(store, slug, invocation.settings.cache / "stores" / inside))
-    assert run is not None, "a run that was brought has a manifest"
-    return run
+    at = place(text)
+    if at is None:
+        return None
+    return partial(brought, invocation.registry, at, invocation.settings.cache)
 
 
 def sweep_of(invocation: Invocation, text: str) -> Path | None:
@@ -92,4 +90,12 @@ def save_of(invocation: Invocation, text: str) -> tuple[Run, Saved]:
     """The run and the checkpoint that SAVE means."""
     from sexpgpu_core.runtime import runs
 
+    if "://" in text:
+        from sexpgpu_core.remote import brought, place
+
+        at = place(text)
+        if at is not None:
+            which = at.step or "latest"
+            run = brought(invocation.registry, at, invocation.settings.cache, runs.step(which))
+            text = f"{run.path}@{which}"
     return runs.save(invocation.settings.runs, text)

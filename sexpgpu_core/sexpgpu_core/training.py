@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .device import Device
     from .diagnostics import Diagnostic
     from .ir import Operations
+    from .registry import Registry
     from .runtime.fault import Cause, Fault
     from .runtime.folder import RunFolder
     from .runtime.machine import Machine
@@ -77,6 +78,8 @@ def train(
 
     Raises E-STORE-* before that where the store cannot be written.
     """
+    if asked.resume is not None or asked.origin is not None:
+        asked = _located(loaded.registry, asked, root)
     store = store_of(loaded.registry, asked.store) if asked.store is not None else None
     opened = sinks_of(loaded.registry, asked.sinks) if asked.sinks else {}
     if store is not None and (refused := probe(store)) is not None:
@@ -98,6 +101,21 @@ def train(
         with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
             done = _run(*parts, Path(scratch), None)
         return done._replace(status={**done.status, "predicted": told})
+
+
+def _located(registry: Registry, asked: Asked, root: Path) -> Asked:
+    """With runs of stores brought here. A run that goes on is mirrored where it came from."""
+    from .config import settings
+    from .remote import brought, here, place
+
+    if (at := place(asked.resume)) is not None:
+        found = here(registry, at, root)
+        return asked._replace(resume=found, store=asked.store or at.store)
+    if (at := place(asked.origin)) is not None:
+        step = at.step or "latest"
+        run = brought(registry, at, settings().cache, runs.step(step))
+        return asked._replace(origin=f"{run.path}@{step}")
+    return asked
 
 
 def observers(

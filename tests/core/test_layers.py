@@ -35,6 +35,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("plugins", "plugin"),
     ("compile",),
     ("sweeps", "lisp_files", "registered", "chosen"),
+    ("remote",),
     ("training", "serving"),
     ("generation",),
     ("api",),

@@ -85,6 +85,45 @@ exit $code"""
     assert saved(small.path / "again" / "it") == saved(small.path / "straight" / "it")
 
 
+def test_a_store_that_is_read_only_is_told_before_anything_runs(small: Folder) -> None:
+    script = """
+mount -t tmpfs -o size=4m none mirrors; mount -o remount,ro mirrors
+$RUN run x.lisp --name it --store mirrors/at --json -q; code=$?; ls runs; exit $code"""
+    (small.path / "mirrors").mkdir()
+    done = within(small, "12m", script)
+    held(done, 4)
+    assert "E-STORE-DENIED" in done.out
+    assert done.out.rstrip().endswith("}"), "no folder was made"
+
+
+def test_a_store_that_turns_read_only_costs_no_checkpoint(small: Folder) -> None:
+    long = WIDE.replace(":steps 40", ":steps 3000").replace(":every 5", ":every 300 :keep 2")
+    small.write("x.lisp", long)
+    (small.path / "mirrors").mkdir()
+    script = """
+mount -t tmpfs -o size=12m none mirrors
+$RUN run x.lisp --threads 1 --name it --store mirrors/at -q & run=$!
+while ! ls mirrors/at/it/checkpoints/step-*/checkpoint.json >/dev/null 2>&1; do sleep 0.02; done
+until mount -o remount,ro mirrors 2>/dev/null; do sleep 0.01; done
+wait $run; code=$?
+cp -r runs/it kept; cp -r mirrors/at/it/checkpoints mirrored; exit $code"""
+    done = within(small, "12m", script)
+    held(done, 4)
+    assert "error[E-STORE-DENIED]" in done.err
+    told = status(small.path / "kept")
+    assert (told["state"], told["step"], told["checkpoint"]["step"]) == ("failed", 3000, 3000)
+    assert sorted(p.name for p in (small.path / "kept" / "checkpoints").iterdir())[-1] == (
+        "step-00003000"
+    )
+    assert list((small.path / "mirrored").glob("step-*/checkpoint.json"))
+
+
+def test_runs_on_a_read_only_disk_are_told(small: Folder) -> None:
+    done = within(small, "1m", "mount -o remount,ro runs; $RUN run x.lisp --name it --json -q")
+    held(done, 3)
+    assert done.diagnostics[0]["code"] == "E-RUN-WRITE"
+
+
 def test_a_run_whose_folder_is_deleted_ends_with_a_code(folder: Folder) -> None:
     text = network(run=":steps 200000 :seed 1 :checkpoint (:every 100000)", passes="")
     folder.write("x.lisp", text)

@@ -140,6 +140,41 @@ def test_a_run_that_was_killed_goes_on_from_its_store_alone(
     assert series(folder.made("it"), "eval").items() <= series(folder.made("whole"), "eval").items()
 
 
+def test_a_run_of_a_store_is_followed_gone_on_with_and_begun_from_by_its_url(
+    conditional: Server, folder: Folder, tmp_path: Path, kernel_cache: Path
+) -> None:
+    folder.write("x.lisp", FILE)
+    said = conditional.environment()
+    url = f"s3://{BUCKET}/by-url"
+    held(folder("run", "x.lisp", "--name", "it", "--store", url, "-q", **said), 0)
+    done = folder("status", f"{url}/it", "--until", "step=20", "--timeout", "60", "--json", **said)
+    held(done, 0)
+    assert done.document["until"]["met"]
+    followed = folder("status", f"{url}/it", "--follow", "--json", **said)
+    held(followed, 0)
+    assert json.loads(followed.out.splitlines()[-1])["state"] == "finished"
+    never = folder("status", f"{url}/none", "--until", "done", "--json", **said)
+    held(never, 2)
+    assert never.diagnostics[0]["code"] == "E-USAGE-RUN"
+    other = Folder(tmp_path / "elsewhere", kernel_cache)
+    other.path.mkdir()
+    other.write("letters.txt", TEXT)
+    other.write("x.lisp", FILE.replace(":steps 30", ":steps 50"))
+    words = ("run", "x.lisp", "-q", "--json")
+    refused = other(*words, "--resume", f"{url}/it@20", **said)
+    held(refused, 3)  # steps are part of what an experiment is
+    assert refused.diagnostics[0]["code"] == "E-RESUME-CHANGED"
+    more = other(*words, "--resume", f"{url}/it@20", "--resume-changed", **said)
+    held(more, 0)
+    assert (more.document["run"], more.document["attempt"]) == ("it", 2)
+    there = json.loads(folder("status", f"{url}/it", "--json", **said).out)
+    assert (there["attempt"], there["step"]) == (2, 50)  # it was mirrored where it came from
+    fork = other(*words, "--from", f"{url}/it@20", "--name", "fork", **said)
+    held(fork, 0)
+    manifest = json.loads((other.made("fork") / "manifest.json").read_text())
+    assert manifest["parent"] == {"run": "it", "step": 20}
+
+
 def test_a_wrong_secret_is_told_before_anything_is_compiled_and_by_doctor(
     signed: Server, folder: Folder
 ) -> None:

@@ -41,12 +41,14 @@ def status(
     found = names.run_of(invocation, run)
     if until is None and not follow:
         return told(found, {})
-    if "://" in run:
-        raise problem("E-USAGE-VALUE", "--until and --follow are for runs of this machine")
     from sexpgpu_core.runtime import watch
 
     wanted = watch.condition(until) if until is not None else None
-    return waited(invocation, watch.Watch(found, wanted), timeout, follow)
+    remote = names.bringing(invocation, run)
+    if remote is None:
+        return waited(invocation, watch.Watch(found, wanted), timeout, follow)
+    far = watch.Watch(found, wanted, bring=remote, poll=watch.FAR)
+    return waited(invocation, far, timeout, follow)
 
 
 def waited(invocation: Invocation, watch: Watch, timeout: float | None, follow: bool) -> Answer:

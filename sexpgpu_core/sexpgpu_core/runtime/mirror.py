@@ -131,8 +131,9 @@ class Mirror:
                 os.unlink(scratch)
 
 
-def bring(store: Store, run: str, folder: Path, checkpoint: bool = False) -> Path:
-    """A run's documents from a store to `folder`/SLUG, its last checkpoint too if asked for.
+def bring(store: Store, run: str, folder: Path, checkpoint: str | int | None = None) -> Path:
+    """A run's documents from a store to `folder`/SLUG; a checkpoint too if asked for: latest, best
+    (all of them, of which a reader chooses) or a step.
 
     Raises E-USAGE-RUN where there is none, E-STORE-*, E-CHECKPOINT-CORRUPT.
     """
@@ -142,20 +143,52 @@ def bring(store: Store, run: str, folder: Path, checkpoint: bool = False) -> Pat
     names = [name for name, _ in below.list()]
     if "manifest.json" not in names:
         raise problem("E-USAGE-RUN", f"the store has no run {run}", run=run)
-    for name in names:
-        if not name.startswith(("checkpoints/", "events/", "status/")):
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            below.get(name, str(path / name))
+    _texts(below, names, path)
     _joined(below, [n for n in names if n.startswith("events/")], path / "events.jsonl")
-    states = [n for n in names if n.startswith("status/")]
-    if states:
-        below.get(states[-1], str(path / "status.json"))
-    if checkpoint:
+    _last_status(below, path / "status.json")
+    if checkpoint is not None:
         there, kept = Below(store, f"{run}/checkpoints"), path / "checkpoints"
         kept.mkdir(exist_ok=True)
-        for last in whole(there)[-1:]:
-            download(there, last, kept, kept / f".tmp-{last}-{os.getpid()}")
+        for name in _chosen(whole(there), checkpoint):
+            if not (kept / name).exists():
+                download(there, name, kept, kept / f".tmp-{name}-{os.getpid()}")
     return path
+
+
+def _texts(store: Store, names: Sequence[str], path: Path) -> None:
+    """The manifest and what it tells of, which is there already where the manifest is the same."""
+    before = _bytes(path / "manifest.json")
+    path.mkdir(parents=True, exist_ok=True)
+    store.get("manifest.json", str(path / "manifest.json"))
+    same = before == _bytes(path / "manifest.json")
+    for name in names:
+        growing = name.startswith(("checkpoints/", "events/", "status/"))
+        if not growing and not (same and (path / name).exists()):
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            store.get(name, str(path / name))
+
+
+def _last_status(store: Store, path: Path) -> None:
+    """The newest there is. The one that was listed may be gone when it is asked for: look again."""
+    for again in (True, True, False):
+        states = [name for name, _ in store.list("status/")]
+        if not states:
+            return
+        try:
+            store.get(states[-1], str(path))
+            return
+        except Problem as refused:
+            if not again or refused.diagnostic.code != "E-STORE-LOST":
+                raise
+
+
+def _chosen(names: Sequence[str], which: str | int) -> Sequence[str]:
+    """Of whole checkpoints, in order of their steps."""
+    if which == "best":
+        return names
+    if which == "latest":
+        return names[-1:]
+    return [name for name in names if name == f"step-{which:08}"]
 
 
 def brought_back(store: Store, experiment_id: str, root: Path, name: str | None) -> None:
@@ -169,7 +202,7 @@ def brought_back(store: Store, experiment_id: str, root: Path, name: str | None)
     try:
         slug = name or resumable(store, experiment_id, scratch)
         if slug is not None and not (root / slug).exists() and _has(store, slug):
-            os.replace(bring(store, slug, scratch, checkpoint=True), root / slug)
+            os.replace(bring(store, slug, scratch, "latest"), root / slug)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

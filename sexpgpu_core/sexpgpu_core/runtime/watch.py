@@ -13,6 +13,8 @@ from .events import Event, Tail
 from .runs import Run
 
 POLL = 0.1
+FAR = 5.0
+"""Seconds between two looks at a run of a store, whose status comes there every ten."""
 
 
 class Condition(NamedTuple):
@@ -51,10 +53,18 @@ def condition(text: str) -> Condition:
 
 
 class Watch:
-    """Looks at one run again and again. `run` is as at the last look."""
+    """Looks at one run again and again, every `poll` seconds. `run` is as at the last look; of a
+    run that is elsewhere, `bring` brings its files first."""
 
-    def __init__(self, run: Run, until: Condition | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        until: Condition | None = None,
+        bring: Callable[[], object] | None = None,
+        poll: float = POLL,
+    ) -> None:
         self.run, self.until = run.sound(), until
+        self._bring, self._poll = bring, poll
         self._tail = Tail(run.path / "events.jsonl")
         self._hits: list[int] = []  # steps whose events say what is waited for
         self._step = 0
@@ -62,6 +72,8 @@ class Watch:
 
     def look(self) -> list[Event]:
         """Read what is new. Raises E-USAGE-BROKEN, E-USAGE-VALUE for a series that is none."""
+        if self._bring is not None:
+            self._bring()
         # events before the status: what a final status says is in events that were read
         new = self._tail.read()
         self.run = self.run.now()
@@ -131,4 +143,5 @@ class Watch:
             yield self.look()
             if self.over or (end is not None and time.monotonic() >= end):
                 return
-            time.sleep(POLL if end is None else min(POLL, max(0.0, end - time.monotonic())))
+            left = self._poll if end is None else max(0.0, end - time.monotonic())
+            time.sleep(min(self._poll, left))
