@@ -169,10 +169,10 @@ def test_a_run_of_a_store_is_followed_gone_on_with_and_begun_from_by_its_url(
     assert (more.document["run"], more.document["attempt"]) == ("it", 2)
     there = json.loads(folder("status", f"{url}/it", "--json", **said).out)
     assert (there["attempt"], there["step"]) == (2, 50)  # it was mirrored where it came from
-    fork = other(*words, "--from", f"{url}/it@20", "--name", "fork", **said)
+    fork = other(*words, "--from", f"{url}/it@40", "--name", "fork", **said)
     held(fork, 0)
     manifest = json.loads((other.made("fork") / "manifest.json").read_text())
-    assert manifest["parent"] == {"run": "it", "step": 20}
+    assert manifest["parent"] == {"run": "it", "step": 40}
 
 
 def test_a_wrong_secret_is_told_before_anything_is_compiled_and_by_doctor(
