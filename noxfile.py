@@ -186,6 +186,17 @@ def gates(session: nox.Session) -> None:
 
 
 @nox.session
+def emulated(session: nox.Session) -> None:
+    """`cuda-emulated` beside `reference`: 300 random graphs, a step of every example in f32, bf16
+    and f16 at odd sizes, resumes bit for bit."""
+    install(session, *TEST)
+    session.run("python", *SAFE, "tests/graphs/many_cuda.py", *session.posargs)
+    env = {"CUDA_WHOLE": "1"}
+    tests = ("tests/cuda", "tests/e2e/test_e2e_cuda.py")
+    session.run("python", *SAFE, "-m", "pytest", *TWO, *tests, env=env)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up, compile phases and scans: bench/README.md."""
     install(session, TORCH)

@@ -10,7 +10,7 @@ from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import Call, KernelCall, NodeCall, Repeat
 from sexpgpu_core.plan.plan import Plan, Region
 
-from . import extrema, indexing, libraries, moves, products
+from . import extrema, indexing, libraries, moves, products, scatters, sequences, sorting
 from .frame import Frame
 from .kernels import applied, launched
 from .work import Loop, Places, Record
@@ -19,7 +19,10 @@ LIBRARY: dict[str, Callable[[Frame], None]] = {
     **products.ROWS,
     **libraries.ROWS,
     **indexing.ROWS,
+    **scatters.ROWS,
     **extrema.ROWS,
+    **sequences.ROWS,
+    **sorting.ROWS,
     **moves.ROWS,
 }
 
@@ -54,7 +57,8 @@ def _loop(call: Repeat, places: Places, number: int) -> Loop:
     first = BodyPlaces(call, places, 0, [])
     ahead = _body(call.plan, first, number)
     behind = _body(call.plan, BodyPlaces(call, places, 1, first.given), number)
-    return Loop(ahead, behind, call.limit, number)
+    test = 0 if call.test is None else places.address(call.test)
+    return Loop(ahead, behind, call.limit, test, number)
 
 
 def _body(plan: Plan, places: Places, number: int) -> tuple[Record, ...]:

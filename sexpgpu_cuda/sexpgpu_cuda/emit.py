@@ -79,9 +79,10 @@ class Emitter(Rows):
         self.place = t.binary("udiv", thread, group)
         self.lane = t.binary("urem", thread, group)
         mine = t.binary("add", t.binary("mul", block, self.i32(layout.rows)), self.place)
-        self.there = t.compare("slt", mine, Register("%items", "i32"))
-        last = t.binary("sub", Register("%items", "i32"), self.i32(1))
-        self.row_number = t.select(self.there, mine, last)
+        self.row_number = mine
+        if layout.rows > 1:  # such groups are warps: none waits for one without a row
+            t.branch(t.compare("slt", mine, Register("%items", "i32")), "work", "done")
+            t.label("work")
 
     def _alone(self, thread: Register, block: Register) -> None:
         t, count = self.t, self.layout.vectors(self.kernel)

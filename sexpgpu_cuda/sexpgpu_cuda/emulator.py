@@ -1,4 +1,4 @@
-"""Records run on the CPU: kernels by their PTX, library calls by stand-ins, loops unrolled."""
+"""Records run on the CPU: kernels by their PTX, library calls by stand-ins, loops trip by trip."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ class Emulator:
 
     def _loop(self, loop: Loop) -> None:
         for trip in range(loop.limit):
+            if loop.test and not self.arena.byte(loop.test):
+                return
             for first, second in zip(loop.first, loop.second):
                 self.run(moved(first, second, trip))
 

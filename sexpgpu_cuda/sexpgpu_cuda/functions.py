@@ -1,7 +1,7 @@
 """Functions of f64 that the device has no instruction for, written as instructions.
 
 To a few units in the last place over the range that f32 and the factors of a step need. Sine and
-cosine lose digits from 1e8 on. What is not here is E-DEVICE-OPERATION.
+cosine lose digits from 1e8 on.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from sexpgpu_core.diagnostics import Problem, problem
 from sexpgpu_core.kernels.target import Register, Target
 
 LN2_HIGH = 6.93147180369123816490e-01
@@ -20,15 +19,6 @@ TURN = (1.57079632673412561417, 6.07710050630396597660e-11, 2.022266248795950631
 MAGIC = 6755399441055744.0
 """1.5 x 2^52: adding it leaves the nearest integer in the low bits."""
 LEAST, MOST = -745.2, 709.8
-
-
-def missing(name: str) -> Problem:
-    return problem(
-        "E-DEVICE-OPERATION",
-        f"cuda has no {name} of f64",
-        hint="`--device cpu` has it",
-        operation=name,
-    )
 
 
 def horner(t: Target, x: Register, coefficients: list[float]) -> Register:
@@ -65,14 +55,19 @@ def exp(t: Target, x: Register) -> Register:
     r = t.fma(whole, t.like(x, -LN2_HIGH), near)
     r = t.fma(whole, t.like(x, -LN2_LOW), r)
     found = horner(t, r, [1 / math.factorial(k) for k in range(14)])
-    half = t.binary("ashr", n, t.like(n, 1))
-    found = t.binary("fmul", found, power_of_two(t, half))
-    found = t.binary("fmul", found, power_of_two(t, t.binary("sub", n, half)))
+    found = scaled(t, found, n)
     return t.select(t.compare("olt", x, t.like(x, LEAST)), t.like(x, 0.0), found)
 
 
-def log(t: Target, x: Register) -> Register:
-    """2 atanh(s) of s = (m - 1) / (m + 1), m in [sqrt 1/2, sqrt 2)."""
+def scaled(t: Target, x: Register, n: Register) -> Register:
+    """x 2^n in two steps, so that results that are denormal or inf come out right."""
+    half = t.binary("ashr", n, t.like(n, 1))
+    x = t.binary("fmul", x, power_of_two(t, half))
+    return t.binary("fmul", x, power_of_two(t, t.binary("sub", n, half)))
+
+
+def _mantissa(t: Target, x: Register) -> tuple[Register, Register]:
+    """(m, e) with x = m 2^e, m in [sqrt 1/2, sqrt 2)."""
     tiny = t.compare("olt", x, t.like(x, 2.0**-1022))
     scaled = t.select(tiny, t.binary("fmul", x, t.like(x, 2.0**54)), x)
     bits = t.convert("bitcast", scaled, "i64")
@@ -81,17 +76,33 @@ def log(t: Target, x: Register) -> Register:
     m = t.convert("bitcast", t.binary("sub", bits, t.binary("shl", e, t.like(e, 52))), "f64")
     exponent = t.convert("sitofp", e, "f64")
     exponent = t.select(tiny, t.binary("fsub", exponent, t.like(x, 54.0)), exponent)
-    one = t.like(x, 1.0)
-    f = t.binary("fsub", m, one)
-    s = t.binary("fdiv", f, t.binary("fadd", m, one))
+    return m, exponent
+
+
+def _fraction(t: Target, m: Register) -> tuple[Register, Register, Register]:
+    """log(m) as 2 s + z s tail, by 2 atanh(s) of s = (m - 1) / (m + 1): (s, z s, tail)."""
+    one = t.like(m, 1.0)
+    s = t.binary("fdiv", t.binary("fsub", m, one), t.binary("fadd", m, one))
     z = t.binary("fmul", s, s)
-    tail = horner(t, z, [2 / (2 * k + 1) for k in range(1, 11)])
-    low = t.fma(t.binary("fmul", z, s), tail, t.binary("fmul", exponent, t.like(x, LN2_LOW)))
+    return s, t.binary("fmul", z, s), horner(t, z, [2 / (2 * k + 1) for k in range(1, 11)])
+
+
+def log_parts(t: Target, x: Register) -> tuple[Register, Register]:
+    """(log of the mantissa, exponent) of x > 0."""
+    m, exponent = _mantissa(t, x)
+    s, cube, tail = _fraction(t, m)
+    return t.fma(cube, tail, t.binary("fmul", s, t.like(x, 2.0))), exponent
+
+
+def log(t: Target, x: Register) -> Register:
+    m, exponent = _mantissa(t, x)
+    s, cube, tail = _fraction(t, m)
+    low = t.fma(cube, tail, t.binary("fmul", exponent, t.like(x, LN2_LOW)))
     low = t.binary("fadd", low, t.binary("fmul", s, t.like(x, 2.0)))
-    return _log_special(t, x, t.fma(exponent, t.like(x, LN2_HIGH), low))
+    return log_special(t, x, t.fma(exponent, t.like(x, LN2_HIGH), low))
 
 
-def _log_special(t: Target, x: Register, found: Register) -> Register:
+def log_special(t: Target, x: Register, found: Register) -> Register:
     zero = t.like(x, 0.0)
     found = t.select(t.compare("olt", x, t.like(x, math.inf)), found, x)
     found = t.select(t.compare("ogt", x, zero), found, t.like(x, math.nan))
@@ -142,6 +153,8 @@ def _circle(quarter: int) -> Callable[..., Register]:
         found = t.select(odd, c, s)
         turned = t.compare("ne", t.binary("and", n, t.like(n, 2)), t.like(n, 0))
         found = t.select(turned, t.negate(found), found)
+        if not quarter:
+            found = t.select(t.compare("oeq", x, t.like(x, 0.0)), x, found)  # -0 too
         return t.select(_is_inf(t, x), t.like(x, math.nan), found)
 
     return lower
@@ -152,13 +165,3 @@ sin, cos = _circle(0), _circle(1)
 
 def tan(t: Target, x: Register) -> Register:
     return t.binary("fdiv", sin(t, x), cos(t, x))
-
-
-FUNCTIONS: dict[str, Callable[..., Register]] = {
-    "exp": exp,
-    "log": log,
-    "pow": power,
-    "sin": sin,
-    "cos": cos,
-    "tan": tan,
-}

@@ -7,7 +7,7 @@ import hashlib
 import math
 from pathlib import Path
 
-from sexpgpu_core.diagnostics import problem
+from sexpgpu_core.diagnostics import Problem, problem
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import Kernel, KernelCall
 
@@ -94,8 +94,12 @@ def _check(found: Applied, layout: Layout, number: int) -> None:
     counted = found.items * (layout.vectors(found.kernel) if layout.group == 1 else 1)
     most = max(counted, *(max(map(abs, p.strides)) for p in found.places))
     if most > INDICES:
-        raise problem(
-            "E-DEVICE-COMPILE",
-            f"call {number} counts to {most}: cuda counts rows and vectors in 32 bits",
-            call=number,
-        )
+        raise too_many(number, most)
+
+
+def too_many(number: int, most: int) -> Problem:
+    return problem(
+        "E-DEVICE-COMPILE",
+        f"call {number} counts to {most}: cuda counts rows and vectors in 32 bits",
+        call=number,
+    )

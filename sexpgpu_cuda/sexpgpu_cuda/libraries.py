@@ -1,4 +1,5 @@
-"""Convolutions and pooling: cuDNN's calls, whose stand-ins on the CPU are the references."""
+"""Convolutions and pooling (cuDNN), linear algebra (cuSOLVER): calls whose stand-ins on the CPU are
+the references."""
 
 from __future__ import annotations
 
@@ -46,6 +47,7 @@ ROWS: dict[str, Callable[[Frame], None]] = dict.fromkeys(
     (
         *("conv", "conv-input-gradient", "conv-weight-gradient"),
         *("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"),
+        *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd"),
     ),
     referenced,
 )

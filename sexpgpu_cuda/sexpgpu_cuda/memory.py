@@ -71,6 +71,10 @@ class Arena:
         start = address - memory.address
         memory.bytes[start : start + size] = byte
 
+    def byte(self, address: int) -> int:
+        memory = self.find(address)
+        return int(memory.bytes[address - memory.address])
+
     def poke(self, address: int, value: int, width: int = 8) -> None:
         """A word's low bytes."""
         raw = (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")

@@ -10,7 +10,10 @@ LIBRARY_OPERATIONS = frozenset(
         *("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"),
         *("gather", "scatter-add", "scatter-set", "scatter-max", "scatter-min"),
         *("take-along", "put-along", "add-along"),
-        "scan",
+        *("cumsum", "cumprod", "cummax", "cummin"),
+        *("argsort", "top-k", "searchsorted"),
+        *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd"),
+        *("scan", "while"),
         *("table", "concat", "pad", "slice-set", "flip", "copy"),
     )
 )

@@ -18,14 +18,13 @@ State = list[Register]
 
 
 class Rows(Values):
-    """One kernel being printed: what is done with a row. `lane`: the thread's number in its group;
-    `there`: whether the group has a row at all (None: always)."""
+    """One kernel being printed: what is done with a row. `lane`: the thread's number in its
+    group."""
 
     def __init__(self, kernel: Kernel, layout: Layout, target: PtxTarget) -> None:
         super().__init__(kernel, layout, target)
         self.lane = self.i32(0)
         self.place = self.i32(0)  # the group's number in its block
-        self.there: Register | None = None
         self.pieces = layout.pieces(kernel) if kernel.inner > 1 else 1
         self.rolled = self.pieces > layout.kept(kernel)
 
@@ -34,17 +33,16 @@ class Rows(Values):
         """Piece `number` of a thread (`of`: known when the kernel runs)."""
         t, inner = self.t, self.kernel.inner
         if inner == 1:
-            return Piece(0, self.i32(0), self.there)
+            return Piece(0, self.i32(0), None)
         at = self.i32(number) if of is None else of
         step = t.binary("mul", at, self.i32(self.layout.group))
         first = t.binary("mul", t.binary("add", step, self.lane), self.i32(self.lanes))
         whole = inner % (self.lanes * self.layout.group) == 0
         if whole or (of is None and (number + 1) * self.lanes * self.layout.group <= inner):
-            return Piece(number, first, self.there)
+            return Piece(number, first, None)
         inside = t.compare("slt", first, self.i32(inner))
         first = t.select(inside, first, self.i32(inner - self.lanes))
-        both = inside if self.there is None else t.binary("and", inside, self.there)
-        return Piece(number, first, both)
+        return Piece(number, first, inside)
 
     def each(self, body: Callable[[Piece, State], State], state: State) -> State:
         """Over the thread's pieces in order, with what goes from one to the next."""
@@ -98,7 +96,7 @@ class Rows(Values):
             for e, before in zip(level, state):
                 x = self.kernel.expressions[e]
                 value = self.value(x.args[0], piece)
-                if piece.there is not None and piece.there is not self.there:
+                if piece.there is not None:
                     test = self.t.splat(piece.there, self.lanes)
                     value = self.t.select(test, value, self._identity(e, self.lanes))
                 found.append(self.combine(x.op[7:], x.dtype, before, value))
@@ -202,6 +200,5 @@ class Rows(Values):
     def first(self) -> Register | None:
         """Whether the thread stores what a row has one of."""
         if self.kernel.inner == 1:
-            return self.there
-        own = self.t.compare("eq", self.lane, self.i32(0))
-        return own if self.there is None else self.t.binary("and", own, self.there)
+            return None
+        return self.t.compare("eq", self.lane, self.i32(0))

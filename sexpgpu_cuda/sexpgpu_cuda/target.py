@@ -1,9 +1,12 @@
 """The emitter's instructions for NVPTX: the core's, with memory in spaces and threads that speak.
 
-A global pointer is `ptr addrspace(1)`. What the C library does for the CPU is done by `functions`.
+A global pointer is `ptr addrspace(1)`. What the C library does for the CPU is done by
+`transcendental`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from sexpgpu_core.kernels.target import BITS, TYPES, Register, Target
 
@@ -75,15 +78,71 @@ class PtxTarget(Target):
         return r
 
     def put(self, value: Register, place: Register) -> None:
-        kind = TYPES[value.kind]
-        self.lines.append(f"  store {kind} {value.text}, {SHARED} {place.text}, align 8")
+        kind, align = TYPES[value.kind], _align(value.kind, 1)
+        self.lines.append(f"  store {kind} {value.text}, {SHARED} {place.text}, align {align}")
 
     def take(self, place: Register, kind: str) -> Register:
         r = self._fresh(kind, 1)
-        self.lines.append(f"  {r.text} = load {TYPES[kind]}, {SHARED} {place.text}, align 8")
+        self.lines.append(
+            f"  {r.text} = load {TYPES[kind]}, {SHARED} {place.text}, align {_align(kind, 1)}"
+        )
+        return r
+
+    # Control
+    def repeat(
+        self, count: Register, state: list[Register], body: Callable[..., list[Register]]
+    ) -> list[Register]:
+        """`body(k, *state)` gives the next state, for k from 0 up to an i32 count, maybe none."""
+
+        def following(k: Register, *given: Register) -> list[Register]:
+            found = body(k, *given)
+            return [self.binary("add", k, self.constant("i32", 1)), *found]
+
+        start = [self.constant("i32", 0), *state]
+        return self.walk(start, lambda k, *_: self.compare("slt", k, count), following)[1:]
+
+    def walk(
+        self,
+        state: list[Register],
+        test: Callable[..., Register],
+        body: Callable[..., list[Register]],
+    ) -> list[Register]:
+        """`body(*state)` gives the next state, as long as `test(*state)` holds."""
+        head, inside, after = (self.label_name() for _ in range(3))
+        origin = self.block
+        self.jump(head)
+        self.label(head)
+        phis = [self.phi(s, origin) for s in state]
+        now = [p for p, _ in phis]
+        self.branch(test(*now), inside, after)
+        self.label(inside)
+        found = body(*now)
+        for (_, line), value in zip(phis, found):
+            self.close(line, value)
+        self.jump(head)
+        self.label(after)
+        return now
+
+    def only(self, test: Register, otherwise: Register, make: Callable[[], Register]) -> Register:
+        """What `make` prints where the test holds, else `otherwise`: nothing of it is done."""
+        yes, after, origin = self.label_name(), self.label_name(), self.block
+        self.branch(test, yes, after)
+        self.label(yes)
+        made, end = make(), self.block
+        self.jump(after)
+        self.label(after)
+        r, kind = self._fresh(made.kind, made.lanes), self.type(made.kind, made.lanes)
+        self.lines.append(
+            f"  {r.text} = phi {kind} [ {otherwise.text}, %{origin} ], [ {made.text}, %{end} ]"
+        )
         return r
 
     # Threads
+    def thread(self, threads: int) -> Register:
+        """The thread's number in the grid, of blocks of so many."""
+        base = self.binary("mul", self.special("ctaid.x"), self.constant("i32", threads))
+        return self.binary("add", base, self.special("tid.x"))
+
     def special(self, name: str) -> Register:
         """tid.x ctaid.x ..."""
         return self.call(SPECIAL + name, "i32", 1, ())
@@ -125,11 +184,32 @@ class PtxTarget(Target):
             found = self.binary("or", found, self.extract(test, lane))
         return found
 
-    def libm(self, name: str, *arguments: Register) -> Register:
-        from .functions import FUNCTIONS, missing
+    def to_bf16(self, x: Register) -> Register:
+        """By the device's instruction, two lanes at a time; NaN becomes 0x7FFF. As assembly, so
+        that LLVM neither moves it nor computes in bf16."""
+        if x.lanes == 1:
+            return self._pair(None, x)
+        found = Register("poison", "i32", x.lanes)
+        for lane in range(0, x.lanes, 2):
+            both = self._pair(self.extract(x, lane + 1), self.extract(x, lane))
+            low = self.binary("and", both, self.like(both, 0xFFFF))
+            high = self.binary("lshr", both, self.like(both, 16))
+            found = self.insert(self.insert(found, low, lane), high, lane + 1)
+        return found
 
-        if arguments[0].kind != "f64" or name not in FUNCTIONS:
-            raise missing(name)
+    def _pair(self, high: Register | None, low: Register) -> Register:
+        """An i32 of two bf16; without `high` the upper half is 0."""
+        r = self._fresh("i32", 1)
+        first = "$1" if high is not None else "0f00000000"
+        form = "=r,f,f" if high is not None else "=r,f"
+        given = [f"float {x.text}" for x in (high, low) if x is not None]
+        text = f"cvt.rn.bf16x2.f32 $0, {first}, ${len(given)};"
+        self.lines.append(f'  {r.text} = call i32 asm "{text}", "{form}"({", ".join(given)})')
+        return r
+
+    def libm(self, name: str, *arguments: Register) -> Register:
+        from .transcendental import FUNCTIONS
+
         return FUNCTIONS[name](self, *arguments)
 
     def kernel(self, name: str, parameters: list[str], threads: int, room: int) -> str:

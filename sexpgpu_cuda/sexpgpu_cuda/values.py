@@ -185,15 +185,25 @@ class Values:
             self.known[-1][key] = found
         return found
 
+    def _constant(self, x: Expr) -> bool:
+        return self.layout.constant[self.kernel.accesses[x.access or 0].operand]
+
     def _loaded(self, x: Expr, at: Register, lanes: int) -> Register:
         access = x.access or 0
-        constant = self.layout.constant[self.kernel.accesses[access].operand]
-        raw = self.t.load(at, self.kind(access), lanes, constant)
+        raw = self.t.load(at, self.kind(access), lanes, self._constant(x))
         return elements.from_memory(self.t, self.dtype(access), raw)
 
     def _load(self, x: Expr, piece: Piece) -> Register:
+        """A thread without a piece takes another's, but not where that one may write it."""
+        base = self._row_address(x.access or 0)
+        if piece.there is None or self._constant(x):
+            return self._load_piece(x, piece, base)
+        zero = self.t.constant(register_kind(self.dtype(x.access or 0)), 0, self.lanes)
+        with self.scope():
+            return self.t.only(piece.there, zero, lambda: self._load_piece(x, piece, base))
+
+    def _load_piece(self, x: Expr, piece: Piece, base: Register) -> Register:
         access = x.access or 0
-        base = self._row_address(access)
         if self.side_by_side(access):
             at = self.t.address(base, piece.first, self.kind(access))
             return self._loaded(x, at, self.lanes)

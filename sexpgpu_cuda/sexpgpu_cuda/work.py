@@ -63,11 +63,12 @@ class LibraryCall(NamedTuple):
 
 class Loop(NamedTuple):
     """Trips of a body. `first` and `second`: its records in these; the others go on as they
-    differ."""
+    differ. `test`: address of a bool that each trip begins by asking, or 0."""
 
     first: tuple[Record, ...]
     second: tuple[Record, ...]
     limit: int
+    test: int
     call: int = -1
     commit: bool = False
 
@@ -81,7 +82,8 @@ def moved(first: Record, second: Record, trip: int) -> Record:
         assert isinstance(second, Loop)
         ahead = tuple(moved(a, b, trip) for a, b in zip(first.first, second.first))
         behind = tuple(moved(a, b, trip) for a, b in zip(first.second, second.second))
-        return first._replace(first=ahead, second=behind)
+        test = first.test + (second.test - first.test) * trip
+        return first._replace(first=ahead, second=behind, test=test)
     assert not isinstance(second, Loop)
     pairs = zip(first.arguments, second.arguments)
     arguments = tuple(a + (b - a) * trip for a, b in pairs)

@@ -10,6 +10,7 @@ import pytest
 from cli_program import Api, Program
 
 from sexpgpu_cli import main
+from sexpgpu_cli.verbs.doctor import Check, table_of
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -178,6 +179,13 @@ def test_doctor_says_what_is_here(program: Program) -> None:
     assert {"python", "cores", "numpy", "blas", "runs", "cache", "plugins"} <= set(checks)
     assert all({"name", "status", "detail", "fix"} <= set(c) for c in checks.values())
     assert list(Path().iterdir()) == [Path("cache")]
+
+
+def test_what_doctor_says_begins_in_one_column() -> None:
+    checks = [Check("a-device-of-some-name", "device", "ok", "is here"),
+              Check("numpy", "numpy", "failed", "is not here", "install it")]  # fmt: skip
+    first, second, fix = table_of(checks).split("\n")
+    assert first.index("is here") == second.index("is not here") == fix.index("help:")
 
 
 def test_explain_and_docs_give_the_same_page_of_a_code(program: Program) -> None:

@@ -11,6 +11,8 @@ from cuda_programs import check, graph_of, integers, launched, normal, opened, p
 from sexpgpu_core.ir import Builder, Value
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
+from sexpgpu_core.ir.types import numpy_dtype
+from sexpgpu_cuda.scatters import SORTED
 
 SHAPES = [(4, 256), (3, 37), (1, 1), (7, 1), (1, 4096)]
 FLOATS = ("f32", "bf16", "f16", "f64")
@@ -116,7 +118,8 @@ def test_cross_entropy_and_its_gradient(classes: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "bf16"])
 @pytest.mark.parametrize("width", [1, 12, 33])
-def test_rows_are_gathered_and_scattered_in_order(width: int, dtype: str) -> None:
+@pytest.mark.parametrize("places", [SORTED - 1, SORTED, 40])
+def test_rows_are_gathered_and_scattered_in_order(width: int, dtype: str, places: int) -> None:
     def make(b: Builder, x: Value, i: Value, y: Value) -> dict[str, Value]:
         return {
             "gather": b("gather", x, i, axis=0),
@@ -125,7 +128,24 @@ def test_rows_are_gathered_and_scattered_in_order(width: int, dtype: str) -> Non
             "max": b("scatter-max", x, i, y, axis=0),
         }
 
-    check(make, x=normal((11, width), dtype), i=integers(11, (40,)), y=normal((40, width), dtype))
+    y = normal((places, width), dtype)
+    check(make, x=normal((11, width), dtype), i=integers(11, (places,)), y=y)
+
+
+@pytest.mark.parametrize("places", [20, 50, 2100])
+def test_a_sorted_scatter_has_the_bits_of_a_walk(places: int) -> None:
+    def make(b: Builder, x: Value, i: Value, y: Value) -> Value:
+        return b("scatter-add", x, i, y, axis=1, **{"batch-axes": 1, "out": "drop"})
+
+    x, y = normal((2, 9, 3)), normal((2, places, 3), seed=1)
+    i = integers(13, (2, places)) - 2  # some are outside
+    found = check(make, 1e-5, x=x, i=i, y=y)["r"]
+    wanted = x.copy()
+    for row in range(2):
+        for p in range(places):
+            if 0 <= i[row, p] < 9:
+                wanted[row, i[row, p]] += y[row, p]
+    assert found.tobytes() == wanted.tobytes()
 
 
 def test_elements_are_taken_along_an_axis() -> None:
@@ -144,12 +164,35 @@ def test_an_index_outside_is_reported_with_its_row_and_commits_nothing() -> None
     assert not outcome.committed
 
 
+@pytest.mark.parametrize("places", [SORTED - 1, SORTED])
+def test_a_scatter_reports_the_first_position_outside(places: int) -> None:
+    index = np.arange(places, dtype="i4") % 5
+    index[[7, 11]] = 9, -1
+    inputs = {"x": normal((5, 3)), "i": index, "y": normal((places, 3))}
+    outcome = launched(
+        graph_of(lambda b, x, i, y: b("scatter-add", x, i, y, axis=0), **inputs), inputs
+    )
+    assert outcome.error is not None
+    assert outcome.error[1] == 7
+
+
 @pytest.mark.parametrize("shape", [(5, 8), (3, 9, 4), (6, 1), (2, 700)])
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 def test_the_first_of_the_greatest_wins_and_nan_is_beyond_all(name: str, shape: Any) -> None:
     x = np.round(normal(shape))
     x.reshape(-1)[-1] = np.nan
     check(lambda b, x: b(name, x, axis=1, keep=False), x=x)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i16", "i64"])
+def test_extrema_of_narrow_integers_keep_their_sign(dtype: str) -> None:
+    def make(b: Builder, x: Value) -> dict[str, Value]:
+        names = ("argmin", "argmax", "reduce-min", "reduce-max")
+        given = {"arg": {"axis": 0}, "red": {"axes": (0,)}}
+        return {n: b(n, x, keep=False, **given[n[:3]]) for n in names}
+
+    raw = np.random.default_rng(0).integers(0, 256, (7, 33), np.uint8)
+    check(make, x=raw.view({"i8": "i1"}.get(dtype, "u1")).astype(numpy_dtype(dtype)))
 
 
 def test_moves_that_are_no_views() -> None:

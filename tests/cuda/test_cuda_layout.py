@@ -88,3 +88,9 @@ def test_rows_that_begin_past_32_bits_are_counted_in_64(monkeypatch: pytest.Monk
     check(make, x=x, y=y, i=integers(6, (4,)))
     launch = launches(graph_of(lambda b, x: b("exp", x), x=x))[0]
     assert "mul.wide.s32" in ptx(launch) or "mad.wide.s32" in ptx(launch)
+
+
+@pytest.mark.parametrize(("shape", "count"), [((8, 64), 4), ((5, 7), 1), ((5, 6), 1)])
+def test_bf16_is_rounded_by_the_devices_instruction(shape: tuple[int, ...], count: int) -> None:
+    (launch,) = launches(graph_of(lambda b, x: b("exp", x), x=normal(shape, "bf16")))
+    assert ptx(launch).count("cvt.rn.bf16x2.f32") == count

@@ -16,7 +16,7 @@ from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir import Builder, Graph, Type
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
-from sexpgpu_core.ir.ops.loops import scan
+from sexpgpu_core.ir.ops.loops import repeat, scan
 from sexpgpu_core.kernels.repeat import LOOPS
 from sexpgpu_core.plan.make import layout_persistent
 from sexpgpu_cuda import device as device_module
@@ -24,6 +24,7 @@ from sexpgpu_cuda.calls import LIBRARY
 from sexpgpu_cuda.device import EmulatedDevice
 from sexpgpu_cuda.operations import LIBRARY_OPERATIONS
 from sexpgpu_cuda.plugin import sexpgpu_devices
+from sexpgpu_cuda.work import LibraryCall
 
 LR = "(ctx :lr)"
 PERSISTENT = layout_persistent(
@@ -172,15 +173,44 @@ def test_a_scan_goes_trip_by_trip_and_its_gradient_back() -> None:
 # The device
 def test_an_operation_that_nothing_does_is_named() -> None:
     b = Builder(OPERATIONS)
-    b.graph.results["r"] = b("argsort", b.input("x", "batch", "f32", (5,)), axis=0)
-    with pytest.raises(Problem) as raised:
+    shapes = {"p": ("f64", (2, 5, 4)), "y": ("i32", (2, 3)), "n": ("i32", (2,)), "m": ("i32", (2,))}
+    given = [b.input(n, "batch", dtype, shape) for n, (dtype, shape) in shapes.items()]
+    b.graph.results["r"] = b("ctc-alignment", *given, blank=0)
+    with pytest.raises(Problem, match="ctc-alignment") as raised:
         planned(b.graph)
     assert raised.value.diagnostic.code == "E-DEVICE-OPERATION"
+
+
+def test_a_while_loop_ends_by_itself_and_by_its_limit() -> None:
+    for limit in (100, 3, 0):
+        body = Builder(OPERATIONS)
+        v = body.input("carry:0", "body", "f32", (4,))
+        body.input("carry:1", "body", "bool", ())
+        new = body("multiply", v, body.constant(1.5, "f32"))
+        size = body("reduce-sum", body("abs", new), axes=(0,), keep=False)
+        go = body("less", size, body.constant(50.0, "f32"))
+        body.graph.results = {"carry:0": new, "carry:1": go}
+        b = Builder(OPERATIONS)
+        named = {"carry:0": b.input("x", "batch", "f32", (4,)), "carry:1": b.constant(True, "bool")}
+        b.graph.results = {"r": repeat(b, body.graph, named, limit)["carry:0"]}
+        inputs = {"x": np.array([1, 2, -3, 0.5], "f4")}
+        outcome = opened(planned(b.graph)).program("step").launch(inputs, {}).outcome()
+        np.testing.assert_array_equal(outcome.results["r"], run(b.graph, inputs, OPERATIONS)["r"])
+
+
+@pytest.mark.parametrize("name", ["cholesky", "lu", "qr", "eigh", "svd", "solve-triangular"])
+def test_linear_algebra_is_calls_of_a_library(name: str) -> None:
+    x = np.random.default_rng(0).standard_normal((2, 5, 5)).astype("f4")
+    inputs = {"x": np.matmul(x, np.swapaxes(x, 1, 2)) + 5 * np.eye(5, dtype="f4")}
     b = Builder(OPERATIONS)
-    b.graph.results["r"] = b("cosh", b.input("x", "batch", "f32", (5,)))
-    with pytest.raises(Problem, match="cosh") as raised:
-        opened(planned(b.graph))
-    assert raised.value.diagnostic.code == "E-DEVICE-OPERATION"
+    given = b.input("x", "batch", "f32", (2, 5, 5))
+    operands = (given, given) if name == "solve-triangular" else (given,)
+    b.graph.results = {str(i): v for i, v in enumerate(b.several(name, *operands))}
+    program = opened(planned(b.graph)).program("step")
+    assert name in [r.name for r in program.records if isinstance(r, LibraryCall)]
+    results = program.launch(inputs, {}).outcome().results
+    for key, value in run(b.graph, inputs, OPERATIONS).items():
+        np.testing.assert_allclose(results[key], value, rtol=1e-4, atol=1e-5)
 
 
 def test_a_run_that_does_not_fit_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,7 +229,7 @@ def test_the_plug_ins_rows_name_what_is_there() -> None:
 
 
 def test_the_names_that_check_asks_for_are_those_that_are_done() -> None:
-    assert LIBRARY.keys() | (LOOPS - {"while"}) == LIBRARY_OPERATIONS
+    assert LIBRARY.keys() | LOOPS == LIBRARY_OPERATIONS
     assert OPERATIONS.keys() | {"copy"} >= LIBRARY_OPERATIONS
 
 

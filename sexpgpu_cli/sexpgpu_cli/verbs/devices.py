@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..answer import Answer, document
 from ..flags import verb
 from ..invocation import Invocation
-from .doctor import Check, json_of, line_of
+from .doctor import Check, json_of, table_of
 from .doctor import devices as probed
 
 
@@ -15,7 +15,7 @@ def devices(invocation: Invocation) -> Answer:
     usual = invocation.settings.device or "cpu"
     checks = [_timed(invocation, c) if c.name == usual else c for c in probed(invocation, None)]
     told = document("doctor", exit=0, checks=[json_of(check) for check in checks])
-    return Answer(told, "\n".join(line_of(check) for check in checks))
+    return Answer(told, table_of(checks))
 
 
 def _timed(invocation: Invocation, check: Check) -> Check:

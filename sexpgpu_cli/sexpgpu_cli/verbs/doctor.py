@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +56,7 @@ def doctor(invocation: Invocation, device: str | None, store: str | None) -> Ans
     checks = [check for make in made for check in make()]
     code = 4 if any(check.status == "failed" for check in checks) else 0
     told = document("doctor", exit=code, checks=[json_of(check) for check in checks])
-    lines = [line_of(check) for check in checks]
-    return Answer(told, "\n".join(lines), code)
+    return Answer(told, table_of(checks), code)
 
 
 def python() -> Iterator[Check]:
@@ -165,6 +164,12 @@ def json_of(check: Check) -> dict[str, Any]:
     return {k: v for k, v in check._asdict().items() if v is not None or k == "fix"}
 
 
-def line_of(check: Check) -> str:
-    fix = f"\n{'':<20} help: {check.fix}" if check.fix else ""
-    return f"{check.status:<8} {check.name:<11} {check.detail}{fix}"
+def table_of(checks: Sequence[Check]) -> str:
+    """A line a check, in columns as wide as the longest name."""
+    wide = max([11, *(len(check.name) for check in checks)])
+    return "\n".join(_line(check, wide) for check in checks)
+
+
+def _line(check: Check, wide: int) -> str:
+    fix = f"\n{'':<{wide + 9}} help: {check.fix}" if check.fix else ""
+    return f"{check.status:<8} {check.name:<{wide}} {check.detail}{fix}"

@@ -81,18 +81,8 @@ def rounded(t: Target, dtype: str, x: Register) -> Register:
         return t.convert("fpext", t.convert("fptrunc", x, "f16"), "f32")
     if dtype != "bf16":
         return x
-    bits = to_bf16(t, x)
+    bits = t.to_bf16(x)
     return t.convert("bitcast", t.binary("shl", bits, t.like(bits, 16)), "f32")
-
-
-def to_bf16(t: Target, x: Register) -> Register:
-    """The upper 16 bits, to nearest even, as i32; NaN stays quiet NaN."""
-    bits = t.convert("bitcast", x, "i32")
-    sixteen = t.like(bits, 16)
-    odd = t.binary("and", t.binary("lshr", bits, sixteen), t.like(bits, 1))
-    up = t.binary("add", bits, t.binary("add", odd, t.like(bits, 0x7FFF)))
-    quiet = t.binary("or", bits, t.like(bits, 0x400000))
-    return t.binary("lshr", t.select(t.compare("uno", x, x), quiet, up), sixteen)
 
 
 def load(t: Target, pointer: Register, dtype: str, lanes: int) -> Register:

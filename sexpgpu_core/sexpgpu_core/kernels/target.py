@@ -169,6 +169,16 @@ class Target:
             result = self.insert(result, self.call(name, kind, 1, given), i)
         return result
 
+    def to_bf16(self, x: Register) -> Register:
+        """The upper 16 bits of f32, to nearest even, as i32; NaN stays quiet NaN."""
+        bits = self.convert("bitcast", x, "i32")
+        sixteen = self.like(bits, 16)
+        odd = self.binary("and", self.binary("lshr", bits, sixteen), self.like(bits, 1))
+        up = self.binary("add", bits, self.binary("add", odd, self.like(bits, 0x7FFF)))
+        quiet = self.binary("or", bits, self.like(bits, 0x400000))
+        nearest = self.select(self.compare("uno", x, x), quiet, up)
+        return self.binary("lshr", nearest, sixteen)
+
     def fma(self, a: Register, b: Register, c: Register) -> Register:
         """One rounding, always."""
         return self.intrinsic("fma", a.kind, a, b, c)

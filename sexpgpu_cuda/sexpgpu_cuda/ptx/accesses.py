@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .conversion import SIGNED
 from .faults import PtxFault
 from .memory import UNSIGNED
 from .text import Address, Immediate, Instruction, Operand, Symbol, Vector
-from .values import bits_of, fetch, packed, target, typed
+from .values import NUMBERS, bits_of, fetch, packed, target, typed
 from .wave import Wave
 
 Array = Any
@@ -32,12 +33,15 @@ def load(ins: Instruction) -> Step:
     space, count, bits = _form(ins)
     place = _address(ins.operands[1], space)
     names = [target(o) for o in _parts(ins.operands[0], count)]
-    size, step_bytes = count * bits // 8, bits // 8
+    size, kind = count * bits // 8, ins.words[-1]
 
     def step(w: Wave) -> None:
         at = _watched(w, place(w), space, size, "reads")
-        for k, name in enumerate(names):
-            w.write(name, _read(w, at, space, k * step_bytes, bits))
+        memory = w.memory if space == "global" else w.shared
+        for name, values in zip(names, memory.read(at, bits, count)):
+            if kind in SIGNED:
+                values = packed(values.view(NUMBERS[kind]).astype(np.int64))
+            w.write(name, values)
 
     return step
 
@@ -46,12 +50,12 @@ def store(ins: Instruction) -> Step:
     space, count, bits = _form(ins)
     place = _address(ins.operands[0], space)
     values = [fetch(o, bits) for o in _parts(ins.operands[1], count)]
-    size, step_bytes = count * bits // 8, bits // 8
+    size = count * bits // 8
 
     def step(w: Wave) -> None:
         at = _watched(w, w.each(place(w)), space, size, "writes")
-        for k, value in enumerate(values):
-            _write(w, at, space, k * step_bytes, bits, w.each(value(w)))
+        memory = w.memory if space == "global" else w.shared
+        memory.write(at, [w.each(value(w)) for value in values], bits)
 
     return step
 
@@ -90,16 +94,17 @@ def atomic(ins: Instruction) -> Step:
 
 def _in_turn(w: Wave, at: Array, space: str, bits: int, change: Any, given: list[Array]) -> Array:
     found = np.zeros(len(at), UNSIGNED[bits])
+    memory = w.memory if space == "global" else w.shared
     for i in range(len(at)):
         one = at[i : i + 1]
-        raw = _read(w, one, space, 0, bits)
+        (raw,) = memory.read(one, bits)
         old, values = raw.view(given[0].dtype), [v[i : i + 1] for v in given]
         if change is None:
             new = np.where(old == values[0], values[1], old)
         else:
             new = change(old, values[0]).astype(old.dtype)
         found[i] = raw[0]
-        _write(w, one, space, 0, bits, packed(new))
+        memory.write(one, [packed(new)], bits)
     return found
 
 
@@ -152,16 +157,3 @@ def _watch_global(w: Wave, at: Array, size: int, doing: str) -> None:
             place = (w.each(at) - np.uint64(a.start)).astype(np.int64)
             shadow = w.shadows.of[id(a)]
             getattr(shadow, doing)(place, size, w.numbers[who], w.interval[who])
-
-
-def _read(w: Wave, at: Array, space: str, offset: int, bits: int) -> Array:
-    if space == "global":
-        return w.memory.read(at + np.uint64(offset), bits)
-    return w.shared.read(at + offset, bits)
-
-
-def _write(w: Wave, at: Array, space: str, offset: int, bits: int, values: Array) -> None:
-    if space == "global":
-        w.memory.write(at + np.uint64(offset), values, bits)
-    else:
-        w.shared.write(at + offset, values, bits)

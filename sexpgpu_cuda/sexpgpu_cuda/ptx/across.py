@@ -15,10 +15,14 @@ from .wave import WARP, Wave
 Array = Any
 Step = Callable[[Wave], None]
 VOTES = ("all", "any", "uni", "ballot")
+WHOLE = 2**32 - 1
+"""The mask of a whole warp."""
 
 
 def arrived(ins: Instruction, w: Wave) -> Array:
     """Those of the active threads all of whose mates, by the mask, are active too."""
+    if w.active is None:
+        return w.who()
     absent = _named(w, fetch(ins.operands[-1], 32)(w))[2]
     found: Array = w.who()[absent == 0]
     return found
@@ -41,6 +45,8 @@ def _named(w: Wave, mask: Array) -> tuple[Array, Array, Array]:
 
 def _members(w: Wave, mask: Array) -> Array:
     """Numbers of the active threads. PtxFault (shared) where one that is named is elsewhere."""
+    if w.active is None and len(mask) == 1 and mask[0] == WHOLE:
+        return w.who()
     lanes, masks, absent = _named(w, mask)
     if absent.any():
         raise PtxFault("shared", f"a warp's mask {int(masks[absent != 0][0]):#x} names threads "
@@ -60,17 +66,31 @@ def shuffle(ins: Instruction) -> Step:
     value, offset, clamp, mask = (fetch(o, 32) for o in ins.operands[1:])
 
     def step(w: Wave) -> None:
-        who = _members(w, mask(w))
-        lane = (w.thread[who] % WARP).astype(np.int64)
-        source, valid = _source(mode, lane, w.each(offset(w)), w.each(clamp(w)))
-        valid &= w.thread[who] - lane + source < w.threads
-        full = np.zeros(w.size, np.uint32)
-        full[who] = w.each(value(w))
-        given = np.where(valid, who - lane + source, who)
-        w.write(names[0], full[given])
+        who, values = _members(w, mask(w)), w.each(value(w))
+        given, valid = _mates(w, mode, who, offset(w), clamp(w))
+        if w.active is not None:
+            full = np.zeros(w.size, np.uint32)
+            full[who] = values
+            values = full
+        w.write(names[0], values[given])
         w.write(names[1], valid)
 
     return step
+
+
+def _mates(w: Wave, mode: str, who: Array, offset: Array, clamp: Array) -> tuple[Array, Array]:
+    """Whom each of the active threads reads, and whether there is such a one."""
+    alike = w.active is None and len(offset) == len(clamp) == 1
+    form = (mode, int(offset[0]), int(clamp[0]))
+    if alike and form in w.mates:
+        return w.mates[form]
+    lane = (w.thread[who] % WARP).astype(np.int64)
+    source, valid = _source(mode, lane, w.each(offset), w.each(clamp))
+    valid &= w.thread[who] - lane + source < w.threads
+    found = np.where(valid, who - lane + source, who), valid
+    if alike:
+        w.mates[form] = found
+    return found
 
 
 def _source(mode: str, lane: Array, offset: Array, clamp: Array) -> tuple[Array, Array]:

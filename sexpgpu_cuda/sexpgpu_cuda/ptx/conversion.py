@@ -21,6 +21,10 @@ ROUNDING: dict[str, Callable[[Array], Array]] = {
 }
 
 
+SIGNED = ("s8", "s16")
+"""Types narrower than the registers that hold them, which their sign fills."""
+
+
 def bf16(x: Array) -> Array:
     """f32 to the bits of bf16, to nearest even; NaN is 0x7FFF, as the instruction has it."""
     word = x.view(np.uint32).astype(np.uint64)
@@ -45,10 +49,11 @@ def convert(ins: Instruction) -> Callable[[Wave], None]:
         read: Callable[[Wave], Array] = lambda w: from_bf16(raw(w))
     else:
         read = typed(ins.operands[1], given)
-    change = _change(modes, given, to)
+    change, signed = _change(modes, given, to), to in SIGNED
 
     def step(w: Wave) -> None:
-        w.write(name, packed(change(read(w))))
+        found = change(read(w))
+        w.write(name, packed(found.astype(np.int64) if signed else found))
 
     return step
 

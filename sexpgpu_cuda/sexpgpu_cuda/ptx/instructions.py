@@ -16,7 +16,7 @@ from .conversion import convert
 from .faults import PtxFault
 from .memory import UNSIGNED
 from .text import Instruction, Vector
-from .values import bits_of, fetch, packed, target, typed
+from .values import Fetch, bits_of, fetch, packed, target, typed
 from .wave import Wave
 
 Array = Any
@@ -38,12 +38,28 @@ def _plain(compute: Callable[..., Array], kinds: tuple[str, ...] = (), allowed: 
         if len(reads) != len(ins.operands) - 1:
             raise PtxFault("unknown", f"operands of {'.'.join(ins.words)}")
 
-        def step(w: Wave) -> None:
-            w.write(name, packed(compute(*(r(w) for r in reads))))
-
-        return step
+        return _computed(name, compute, reads)
 
     return make
+
+
+def _computed(name: str, compute: Callable[..., Array], reads: list[Fetch]) -> Step:
+    """A register of what is computed: written out by the number of operands, for speed."""
+    x, y, z = (*reads, *reads[:1] * 2)[:3]
+
+    def one(w: Wave) -> None:
+        w.write(name, packed(compute(x(w))))
+
+    def two(w: Wave) -> None:
+        w.write(name, packed(compute(x(w), y(w))))
+
+    def three(w: Wave) -> None:
+        w.write(name, packed(compute(x(w), y(w), z(w))))
+
+    def more(w: Wave) -> None:
+        w.write(name, packed(compute(*(r(w) for r in reads))))
+
+    return {1: one, 2: two, 3: three}.get(len(reads), more)
 
 
 PRODUCTS: dict[str, Callable[..., Array]] = {
@@ -65,14 +81,11 @@ def _multiply(ins: Instruction) -> Step:
         raise PtxFault("unknown", ".".join(ins.words))
     reads = [typed(o, kind) for o in ins.operands[1:3]]
     wide = f"{kind[0]}{2 * bits_of(kind)}" if word == "wide" else kind
-    third = typed(ins.operands[3], wide) if adds else None
     name = target(ins.operands[0])
-
-    def step(w: Wave) -> None:
-        found = form(*(r(w) for r in reads))
-        w.write(name, packed(found if third is None else found + third(w)))
-
-    return step
+    if not adds:
+        return _computed(name, form, reads)
+    reads.append(typed(ins.operands[3], wide))
+    return _computed(name, lambda x, y, z: form(x, y) + z, reads)
 
 
 def _compare(ins: Instruction) -> Step:

@@ -119,11 +119,16 @@ def _chosen(code: Code, w: Wave) -> int:
     """The lowest code that some threads can run; they become the active ones. A warp's threads
     wait for their mates before a shuffle: where nobody else can go on, it is run and says who is
     missing."""
+    if w.at is not None:
+        w.active = None
+        return w.at
     ready = np.where(w.waiting, DONE, w.pc)
     lowest = block = int(ready.min())
     while block < len(code.steps):
         chosen = ready == block
-        w.active = None if chosen.all() else np.flatnonzero(chosen)
+        together = bool(chosen.all())
+        w.active = None if together else np.flatnonzero(chosen)
+        w.at = block if together else None
         first = code.steps[block][0][1] if code.steps[block] else None
         if first is None or not meets(first):
             return block
@@ -140,16 +145,38 @@ def _chosen(code: Code, w: Wave) -> int:
 def _leave(code: Code, w: Wave, block: int) -> None:
     """Where the active threads go on after a block."""
     end, who = code.ends[block], w.who()
+    following = block + 1 if block + 1 < len(code.steps) else DONE
     if end is None:
-        w.pc[who] = block + 1 if block + 1 < len(code.steps) else DONE
+        _go(w, who, following)
         return
-    taken = np.ones(len(who), bool)
+    taken = np.ones(1, bool)
     if end.guard is not None:
-        taken = w.each(w.read(end.guard[0], 1)) == end.guard[1]
-    w.pc[who] = block + 1
-    w.pc[who[taken]] = _after(code, end, block)
-    if end.words[0] in BARRIERS:
-        w.waiting[who[taken]] = True
+        taken = w.read(end.guard[0], 1) == end.guard[1]
+    there, waits = _after(code, end, block), end.words[0] in BARRIERS
+    if taken.all():
+        _go(w, who, there)
+        if waits and w.at is not None:
+            w.interval += 1  # all threads are there: they go on together
+        elif waits:
+            w.waiting[who] = True
+    elif not taken.any():
+        _go(w, who, following)
+    else:
+        taken = w.each(taken)
+        _go(w, who[~taken], following)
+        _go(w, who[taken], there)
+        w.waiting[who[taken]] = waits
+
+
+def _go(w: Wave, who: Array, block: int) -> None:
+    """Threads to a block: all of them together, or those."""
+    if len(who) == w.size:
+        w.at = block
+        return
+    if w.at is not None:
+        w.pc[:] = w.at
+        w.at = None
+    w.pc[who] = block
 
 
 def _after(code: Code, end: Instruction, block: int) -> int:

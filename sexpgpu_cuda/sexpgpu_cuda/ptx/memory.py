@@ -13,6 +13,7 @@ import numpy as np
 from .faults import PtxFault
 
 Array = Any
+NONE = np.zeros(1, bool)
 UNSIGNED = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 
 
@@ -46,11 +47,17 @@ class Spans:
                 joined[-1][1] = max(joined[-1][1], stop)
             else:
                 joined.append([start, stop])
+        self.pairs = joined
         self.starts = np.array([s for s, _ in joined], np.uint64)
         self.stops = np.array([s for _, s in joined], np.uint64)
 
     def outside(self, addresses: Array, size: int) -> Array:
         """Which accesses of `size` bytes are not inside one span."""
+        if not addresses.size:
+            return NONE
+        low, high = int(addresses.min()), int(addresses.max()) + size
+        if any(start <= low and high <= stop for start, stop in self.pairs):
+            return NONE
         if not len(self.starts):
             return np.ones(addresses.shape, bool)
         at = np.searchsorted(self.starts, addresses, side="right")
@@ -85,24 +92,27 @@ class Memory:
         first = int(addresses.flat[0])
         for a in self.allocations:
             if a.start <= first < a.stop:
-                return a.views[bits], (addresses - np.uint64(a.start)) >> np.uint64(SHIFT[bits])
+                places = (addresses - np.uint64(a.start)) >> np.uint64(SHIFT[bits])
+                return a.views[bits], places.view(np.int64)
         raise PtxFault("bounds", f"no memory at {first:#x}")
 
-    def read(self, addresses: Array, bits: int) -> Array:
+    def read(self, addresses: Array, bits: int, count: int = 1) -> list[Array]:
+        """Words side by side from each address on, the first ones first."""
         view, index = self.index(addresses, bits)
-        return view[index.astype(np.int64)]
+        return [view[index + k] if k else view[index] for k in range(count)]
 
-    def write(self, addresses: Array, values: Array, bits: int) -> None:
+    def write(self, addresses: Array, values: Sequence[Array], bits: int) -> None:
         view, index = self.index(addresses, bits)
-        view[index.astype(np.int64)] = values.astype(UNSIGNED[bits])
+        for k, value in enumerate(values):
+            view[index + k if k else index] = value.astype(UNSIGNED[bits], copy=False)
 
 
 SHIFT = {8: 0, 16: 1, 32: 2, 64: 3}
 
 
 def aligned(addresses: Array, size: int) -> None:
-    """Every address is a multiple of the whole access's size."""
-    odd = addresses % np.uint64(size) != 0
+    """Every address is a multiple of the whole access's size, a power of two."""
+    odd = addresses & np.uint64(size - 1) != 0
     if odd.any():
         raise PtxFault("alignment", f"{int(addresses[odd][0]):#x} is no multiple of {size}")
 
@@ -127,8 +137,11 @@ class BlockMemory:
         """Bytes from the start of all blocks' memory."""
         return addresses.astype(np.int64) + block.astype(np.int64) * self.row
 
-    def read(self, place: Array, bits: int) -> Array:
-        return self.views[bits][place >> SHIFT[bits]]
+    def read(self, place: Array, bits: int, count: int = 1) -> list[Array]:
+        index, view = place >> SHIFT[bits], self.views[bits]
+        return [view[index + k] for k in range(count)]
 
-    def write(self, place: Array, values: Array, bits: int) -> None:
-        self.views[bits][place >> SHIFT[bits]] = values.astype(UNSIGNED[bits])
+    def write(self, place: Array, values: Sequence[Array], bits: int) -> None:
+        index, view = place >> SHIFT[bits], self.views[bits]
+        for k, value in enumerate(values):
+            view[index + k] = value.astype(UNSIGNED[bits], copy=False)

@@ -27,7 +27,8 @@ class Shadows:
 
 class Wave:
     """Blocks [first, first + count) of a launch, `threads` each. `active`: numbers of the threads
-    that an instruction is for, or None where it is for all."""
+    that an instruction is for, or None where it is for all. `at`: the block where all threads
+    are, or None where `pc` says it of each. `mates`: whom a shuffle of all reads, by its form."""
 
     def __init__(
         self,
@@ -44,7 +45,8 @@ class Wave:
         self.arguments = arguments
         self.size = count * threads
         self.threads = threads
-        number = np.arange(self.size)
+        self.everyone = np.arange(self.size)
+        number = self.everyone
         self.block = number // threads
         self.thread = number % threads
         self.numbers = number + first * threads  # over the whole launch
@@ -59,7 +61,9 @@ class Wave:
         self.shared = BlockMemory(count, entry.shared_bytes)
         self.offsets = {s.name: s.offset for s in entry.shared}
         self.active: Array | None = None
+        self.at: int | None = 0
         self.pc = np.zeros(self.size, np.int64)
+        self.mates: dict[tuple[str, int, int], tuple[Array, Array]] = {}
         self.waiting = np.zeros(self.size, bool)
         self.interval = np.zeros(self.size, np.int32)
         self.shadows = shadows
@@ -97,11 +101,11 @@ class Wave:
     def each(self, values: Array) -> Array:
         """An element for every active thread, also of what is one for all."""
         count = self.size if self.active is None else len(self.active)
-        return np.broadcast_to(values, (count,))
+        return values if len(values) == count else np.broadcast_to(values, (count,))
 
     def who(self) -> Array:
         """Numbers of the active threads within the wave."""
-        return np.arange(self.size) if self.active is None else self.active
+        return self.everyone if self.active is None else self.active
 
 
 def poison(bits: int) -> int:

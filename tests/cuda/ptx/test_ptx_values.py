@@ -33,6 +33,10 @@ def value(body: str, given: Any, kind: Any) -> Any:
     return each(body, given, out, threads=32, grid=len(given) // 32)
 
 
+def halves(low: Any, high: Any) -> Any:
+    return low | high << 16
+
+
 @pytest.mark.parametrize(
     ("body", "wanted"),
     [
@@ -45,6 +49,9 @@ def value(body: str, given: Any, kind: Any) -> Any:
         ("mad.lo.s32 %r20, %r10, %r10, 9;", lambda x: x * x + np.uint32(9)),
         ("and.b32 %r20, %r10, 255;", lambda x: x & 255),
         ("not.b32 %r20, %r10;", lambda x: ~x),
+        ("add.s16x2 %r20, %r10, %r10;", lambda x: halves(x * 2 & 0xFFFF, (x >> 16) * 2)),
+        ("min.u16x2 %r20, %r10, 0x00070009;",
+         lambda x: halves(np.minimum(x & 0xFFFF, 9), np.minimum(x >> 16, 7))),
         ("shl.b32 %r20, %r10, 33;", lambda x: x * 0),
         ("shr.u32 %r20, %r10, 3;", lambda x: x >> 3),
         ("shr.s32 %r20, %r10, 40;", lambda x: (x.view("i4") >> 31).view("u4")),
@@ -63,6 +70,8 @@ def value(body: str, given: Any, kind: Any) -> Any:
         ("mov.b32 {%rs1, %rs2}, %r10; mov.b32 %r20, {%rs2, %rs1};", lambda x: x << 16 | x >> 16),
         ("cvt.u16.u32 %rs1, %r10; cvt.s32.s16 %r20, %rs1;",
          lambda x: x.astype("u2").view("i2").astype("i4").view("u4")),
+        ("cvt.s8.s32 %rs1, %r10; cvt.s32.s16 %r20, %rs1;",
+         lambda x: x.astype("u1").view("i1").astype("i4").view("u4")),
     ],
 )  # fmt: skip
 def test_integers_wrap_and_shift_as_numpy_has_it(body: str, wanted: Callable[..., Any]) -> None:
