@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .config import Settings, settings
+from .data.files import REACH, fingerprint, unasked
 from .data.loader import Loader
 from .diagnostics import PHASES, Diagnostic, Problem, Problems, add_codes, problem
 from .diagnostics.allow import allowed
@@ -83,7 +84,6 @@ def load(
     of modules by name, instead of what is installed or beside the file. `diagnostics`: globs of
     numbers that are sampled beside those that the file selects.
     """
-    from .data.files import fingerprint
     from .evaluator.machine import Limits
     from .staging.declare import declare
 
@@ -115,6 +115,7 @@ def load(
     chosen = experiment.run.diagnostics
     chosen = chosen._replace(select=(*chosen.select, *diagnostics))
     experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))
+    REACH.cache_gb = here.data.get("cache_gb", 50)
     loaders = loaders_of(experiment, evaluator, base, rows, here.data)
     return Loaded(experiment, evaluator, loaders, rows)
 
@@ -205,8 +206,10 @@ def check(
     steps: int | None = None,
     seed: int | None = None,
     point: str | None = None,
+    asks: bool = False,
 ) -> CheckReport:
     """All that can be known without training: every diagnostic, and a summary if it compiles.
+    `asks`: servers too, for data at a URL that was not read yet.
 
     A file with (provide ...) and no defrun is a module, and is only evaluated.
     """
@@ -220,11 +223,11 @@ def check(
         source = file if isinstance(file, Source) else read_source(Path(file))
         if is_library(scan(source)):
             return _checked_library(library(source, rows), source)
-        loaded = load(
-            source, variant=variant, sets=sets, steps=steps, seed=seed, point=point, registry=rows
-        )
-        evaluator = loaded.evaluator
-        summary = _checked(loaded, device_of(rows, device))
+        chosen = {"variant": variant, "sets": sets, "steps": steps, "seed": seed, "point": point}
+        with unasked(not asks):
+            loaded = load(source, **chosen, registry=rows)  # type: ignore[arg-type]
+            evaluator = loaded.evaluator
+            summary = _checked(loaded, device_of(rows, device))
     except (Problem, Problems) as error:
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)

@@ -16,6 +16,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("spans", "caches"),
     ("object_cache",),
     ("diagnostics",),
+    ("buckets",),
     ("reader",),
     ("evaluator",),
     ("ir",),
@@ -39,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("training", "serving"),
     ("generation",),
     ("api",),
-    ("inspection", "trained", "rerun", "deep"),
+    ("inspection", "trained", "rerun", "deep", "surveyed"),
     ("warm", "prove"),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`

@@ -13,6 +13,15 @@ SHOWN_BY = {
     "::test_a_file_that_is_cut_removed_or_written_to_is_lost",
     "W-DATA-WAIT": CORE + "runtime/test_run_throughput.py"
     "::test_steps_that_wait_for_data_are_told_with_the_share",
+    "E-DATA-TOKEN": CORE + "data/test_data_survey.py"
+    "::test_tokens_are_held_to_the_embedding_that_prepare_hands_them_to",
+    "W-DATA-NAN": CORE + "data/test_data_survey.py"
+    "::test_numbers_that_are_not_finite_are_told_with_the_first_example",
+    "W-SPLIT-LEAK": CORE + "data/test_data_survey.py"
+    "::test_equal_examples_of_two_splits_are_counted",
+    "W-SPLIT-SORTED": CORE + "data/test_data_survey.py"
+    "::test_a_sorted_table_that_is_cut_by_position_is_told",
+    "W-DATA-UNREAD": E2E + "remote_data.py::test_a_check_asks_nobody_and_says_what_was_not_read",
     "E-DATA-TYPE": CORE + "data/test_data_loader.py::test_integers_beyond_an_i32_are_told",
     "E-DEVICE-ABSENT": CORE + "test_training.py"
     "::test_a_device_that_is_not_here_is_told_before_anything_is_compiled",
@@ -70,7 +79,6 @@ _LATER = {
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
     "lints of passes": "W-EVAL-PARTIAL W-SMOOTHED-METRIC",
     "lints of scopes": "W-SCOPE-UNNAMED",
-    "looking at the data": "E-DATA-TOKEN W-DATA-UNREAD W-SPLIT-LEAK W-SPLIT-SORTED",
     "bundles, devices that are not deterministic": "W-NONDETERMINISTIC E-CLAIM",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",

@@ -41,12 +41,14 @@ class How(NamedTuple):
     unsafe: bool
     diff: bool
     deep: bool
+    data: bool
 
 
 @verb("check", select=True)
 @click.argument("names", metavar="FILE...", nargs=-1, required=True)
 @click.option("--every-variant", is_flag=True, help="Check every variant of a file too.")
 @click.option("--deep", is_flag=True, help="Try the file's promises on a small copy, trained.")
+@click.option("--data", is_flag=True, help="Read the data: ranges, leaks, tokens out of range.")
 @click.option("--fix", is_flag=True, help="Apply safe edits and write the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix: the other edits too.")
 @click.option("--diff", is_flag=True, help="With --fix: write nothing; show what would change.")
@@ -168,7 +170,7 @@ def _report(
     """One check with what the document adds to it."""
     from sexpgpu_core import api
 
-    report = api.check(source, device=how.device, **selection)
+    report = api.check(source, device=how.device, asks=how.data, **selection)
     if report.summary is not None:
         from ..summary_text import here
 
@@ -181,6 +183,12 @@ def _report(
         from .. import examining
 
         deep, more = examining.examine(source, how.device, selection)
+        found = [*found, *more]
+    if how.data and report.complete and report.summary is not None:
+        from .. import reading
+
+        read, more = reading.read(source, selection)
+        deep.update(read)
         found = [*found, *more]
     listed = invocation.judged(found)
     failed = invocation.denied(listed) or not report.complete
@@ -249,4 +257,8 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
             from .. import examining
 
             parts.append(examining.lines(found["deep"]))
+        if "data" in found:
+            from .. import reading
+
+            parts.append(reading.lines(found["data"]))
     return "\n\n".join(parts)

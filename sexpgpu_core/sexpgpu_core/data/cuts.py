@@ -206,8 +206,9 @@ class Stream:
 
     def __init__(self, source: Source, stage: StageDeclaration, cut: Windows) -> None:
         self._source, self.windows = source, cut
-        self.ranges = split.ranges(source.header["tokens"], stage.split)
-        self.examples = windows.total(self.ranges, cut)
+        unread = source.header["tokens"] is None
+        self.ranges = split.ranges(source.header["tokens"] or 0, stage.split)
+        self.examples = None if unread else windows.total(self.ranges, cut)
         if self.examples == 0:
             raise _short(stage.name, split.size(self.ranges), cut)
 
@@ -247,11 +248,14 @@ class Documents:
         if wrong is not None:
             raise wrong
         self._streams = kind == "streams"
-        self.ranges = split.ranges(source.header["tokens"], stage.split)
+        unread = source.header["tokens"] is None
+        self.ranges = split.ranges(source.header["tokens"] or 0, stage.split)
         self._cut: documents.Cut | None = None
         given = index.source_stamp(source.header)
         said = None if given is None else (given, tuple(cut), self.ranges, seed)
-        self.examples: int = index.facts("documents", said, lambda: self._made().count)
+        self.examples: int | None = None
+        if not unread:
+            self.examples = index.facts("documents", said, lambda: self._made().count)
         if self.examples == 0:
             raise _short(stage.name, split.size(self.ranges), cut)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,15 +14,43 @@ from ..diagnostics import Problem, nearest, problem
 _GLOB = frozenset("*?[")
 
 
+class Reach:
+    """What of servers is wanted, in all threads: whether they are asked for what is at a URL, and
+    the gigabytes of their objects that the cache keeps ([data] cache_gb)."""
+
+    asks = True
+    cache_gb = 50
+
+
+REACH = Reach()
+
+
+@contextlib.contextmanager
+def unasked(really: bool = True) -> Iterator[None]:
+    """Within it no server is asked: what the cache does not have is W-DATA-UNREAD."""
+    before, REACH.asks = REACH.asks, not really
+    try:
+        yield
+    finally:
+        REACH.asks = before
+
+
 def paths_of(written: Any, base: str) -> list[Path]:
-    """Files that one path, one glob or a list of them names, relative to `base`, globs sorted."""
+    """Files that one path, one glob or a list of them names, relative to `base`, globs sorted; of
+    URLs of s3:// the files of the cache."""
     several = written if isinstance(written, (tuple, list)) else (written,)
     found: list[Path] = []
     for item in several:
         if not isinstance(item, str):
             raise problem("E-OPTION-VALUE", f"a path is a string, not {item!r}", wanted="string")
-        found += _match(item, base)
+        found += _remote(item) if item.startswith("s3://") else _match(item, base)
     return found
+
+
+def _remote(url: str) -> list[Path]:
+    from .remote import files_of
+
+    return files_of(url)
 
 
 def _match(text: str, base: str) -> list[Path]:

@@ -67,6 +67,7 @@ class Loader:
         self._prints: dict[int, str] = {}
         self._stages: dict[str, Stage | MixtureStage] = {}
         self._lock = allocate_lock()
+        self.unread: list[Diagnostic] = []  # W-DATA-UNREAD
 
     # -- facts, without NumPy
 
@@ -137,7 +138,7 @@ class Loader:
                 if shared:
                     both = one in training and two in training
                     found.append(self._overlap(one, two, shared, both))
-        return found
+        return [*self.unread, *found]
 
     def _overlap(self, one: str, two: str, shared: int, both: bool) -> Diagnostic:
         return diagnostic(
@@ -175,6 +176,17 @@ class Loader:
         here = self._stage(stage)
         epochs = getattr(here, "epochs", None)
         return {} if epochs is None else dict(epochs(number))
+
+    def everything(self, stage: str, rows: int) -> Iterator[dict[str, np.ndarray]]:
+        """Every example of a stage once, in the order of the source, `rows` together."""
+        here, n = self._stage(stage), self.examples(stage) or 0
+        for first in range(0, n, rows):
+            index = range(first, min(n, first + rows))
+            yield self._located(partial(here.some, index), stage)
+
+    def shared(self, one: str, two: str) -> int:
+        """Positions of one source that two stages both read."""
+        return self._stage(one).shared(self._stage(two))
 
     def evaluation(
         self, stage: str, limit: int | None = None, names: Iterable[str] | None = None
@@ -284,10 +296,31 @@ class Loader:
             parts = {name: self._header(of) for name, _, of in source.arguments}
             return merged_header(parts, [weight for _, weight, _ in source.arguments])
         row = self._row(source)
-        made: Header = self._placed(
-            lambda: kinds.resolve(row.header)(self._options(row, source)), source
-        )
+        try:
+            made: Header = self._placed(
+                lambda: kinds.resolve(row.header)(self._options(row, source)), source
+            )
+        except Problem as raised:
+            if raised.diagnostic.code != "W-DATA-UNREAD":
+                raise
+            return self._declared(row, source, raised)
         return made
+
+    def _declared(self, row: Any, source: SourceDeclaration, unread: Problem) -> Header:
+        """What a source that was not read is by its declaration. Raises E-DATA-MISSING."""
+        from .remote import declared_header
+
+        self.unread.append(unread.diagnostic)
+        options = self._options(row, source)
+        found = declared_header(row.shape, options, self.declaration.fields)
+        if found is None:
+            raise problem(
+                "E-DATA-MISSING",
+                f"{unread.diagnostic.message}, and (fields ...) does not say all dtypes",
+                hint='check --data reads it; or (fields (x "x" :f32) ...) says what it holds',
+                span=source.span,
+            )
+        return found
 
     def _located(self, work: Any, stage: str) -> Any:
         return self._placed(work, self._source(stage))

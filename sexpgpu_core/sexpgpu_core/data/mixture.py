@@ -115,6 +115,12 @@ class MixtureStage:
         which, at = self._in_turn(position)
         return self._read(which, at, names, passing=True)
 
+    def some(self, index: Sequence[int]) -> dict[str, np.ndarray]:
+        """Examples by their numbers, one source after the other."""
+        import numpy as np
+
+        return self._read(*self._in_turn(np.asarray(index, np.int64)), None, passing=True)
+
     def _in_turn(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, problem
@@ -184,6 +184,14 @@ class Stage:
         if kind == "random":
             return self.read(self._anywhere(0, index), names)
         return self.read(self._places(index), names)
+
+    def some(self, index: Sequence[int]) -> dict[str, np.ndarray]:
+        """Examples by their numbers in the source's own order."""
+        import numpy as np
+
+        if self.loader.whole or not self.header["fields"]:
+            return self.read(None, None)
+        return self.read(self.in_order(np.asarray(index, np.int64)), None)
 
     def read(
         self, places: np.ndarray | None, names: Iterable[str] | None, epoch: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..diagnostics import Related, problem
+from ..diagnostics import Problem, Related, problem
 from ..evaluator.values import Symbol, Value
 from ..spans import Span
 
@@ -85,4 +85,13 @@ class Collector:
             from .host_calls import HostCalls
 
             options["host"] = HostCalls(machine.current())
-        return getattr(import_module(module), attribute)(options)
+        try:
+            return getattr(import_module(module), attribute)(options)
+        except Problem as unread:
+            if unread.diagnostic.code != "W-DATA-UNREAD":
+                raise
+            raise problem(
+                "E-DATA-MISSING",
+                f"{unread.diagnostic.message}, and the file asks what it says",
+                hint="check --data reads it, and what it finds is remembered",
+            ) from None

@@ -1,0 +1,36 @@
+"""check --data as a user starts it: lines, a document by its schema, exits."""
+
+from __future__ import annotations
+
+import pytest
+from e2e_program import TEXT, Folder, held, network, validate
+
+LETTERS = "".join(chr(97 + (i * i + 7 * i // 3) % 26) for i in range(1800))
+
+
+@pytest.fixture
+def sound(folder: Folder) -> Folder:
+    folder.write("x.lisp", network())
+    folder.write("letters.txt", LETTERS)
+    return folder
+
+
+def test_what_was_read_stands_below_the_summary_and_in_the_document(sound: Folder) -> None:
+    said = sound.quick("check", "x.lisp", "--data")
+    assert said.exit == 0
+    assert "read        letters :train: 160 examples; tokens 97 to 122" in said.out
+    told = sound.quick("check", "x.lisp", "--data", "--json")
+    held(told, 0)
+    document = told.document
+    validate(document)
+    (train, val) = document["files"][0]["data"]["stages"]
+    assert (train["loader"], train["stage"], train["examples"]) == ("letters", "train", 160)
+    assert val["fields"]["tokens"]["most"] <= 122
+
+
+def test_a_leak_is_a_warning_that_can_be_denied(sound: Folder) -> None:
+    sound.write("letters.txt", TEXT)  # a sentence that repeats itself
+    said = sound.quick("check", "x.lisp", "--data")
+    assert (said.exit, "warning[W-SPLIT-LEAK]" in said.out) == (0, True)
+    assert sound.quick("check", "x.lisp", "--data", "--deny", "W-SPLIT-LEAK").exit == 1
+    assert "W-SPLIT-LEAK" not in sound.quick("check", "x.lisp").out
