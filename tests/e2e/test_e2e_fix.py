@@ -35,10 +35,20 @@ def test_safe_edits_are_written_and_the_file_then_checks(folder: Folder) -> None
 
 def test_other_edits_wait_for_unsafe(folder: Folder) -> None:
     path = folder.write("x.lisp", WRONG)
-    held(folder.quick("check", "x.lisp", "--fix"), 1)
+    safe = folder.quick("check", "x.lisp", "--fix")
+    held(safe, 1)
+    assert "1 error, 1 more with --fix --unsafe" in safe.out
     assert path.read_text() == WRONG
-    held(folder.quick("check", "x.lisp", "--fix", "--unsafe"), 0)
+    done = folder.quick("check", "x.lisp", "--fix", "--unsafe")
+    held(done, 0)
+    assert "x.lisp: no errors, 1 edit made" in done.out
     assert ":steps 20" in path.read_text()
+
+
+def test_a_glob_where_a_selector_stands_becomes_one(folder: Folder) -> None:
+    path = folder.write("x.lisp", network().replace("(group :rest", '(group "**"'))
+    held(folder.quick("check", "x.lisp", "--fix", "--unsafe"), 0)
+    assert '(group (select :path "**")' in path.read_text()
 
 
 def test_ends_of_lines_are_kept(folder: Folder) -> None:

@@ -248,7 +248,7 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
         said = counts(listed) or "no errors"
         stopped = "" if found["complete"] else f"; stopped after {found['reached']}: check again"
         variant = (found["selection"] or {}).get("variant")
-        edits = f", {found['fixed']} edits made" if found.get("fixed") else ""
+        edits = _edits(found)
         named = f"{found['file']} {variant}" if variant else found["file"]
         parts.append(f"{named}: {said}{edits}{stopped}")
         if found["summary"] is not None:
@@ -262,3 +262,12 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
 
             parts.append(reading.lines(found["data"]))
     return "\n\n".join(parts)
+
+
+def _edits(found: dict[str, Any]) -> str:
+    """What --fix did, and what it left to --unsafe."""
+    if "fixed" not in found:
+        return ""
+    made, left = found["fixed"], sum(d.edit is not None for d in found["diagnostics"])
+    said = f", {made} {'edit' if made == 1 else 'edits'} made" if made else ""
+    return f"{said}, {left} more with --fix --unsafe" if left else said

@@ -265,11 +265,10 @@ def group(
 
     (group :rest (optim:adamw))"""
     if selector is not REST and not isinstance(selector, Selector):
-        raise problem(
-            "E-CONTRACT",
-            f"group: {describe(selector)} is no selector",
-            hint="(select :rank 2), or :rest",
-        )
+        text = brief(selector) if isinstance(selector, String) else None
+        meant = f"(select :path {text})" if text else None
+        raise problem("E-CONTRACT", f"group: {describe(selector)} is no selector", written=text,
+                      hint=meant or "(select :rank 2), or :rest", nearest=meant)  # fmt: skip
     if optimizer is not FROZEN and not isinstance(optimizer, Optimizer):
         raise problem(
             "E-CONTRACT",
