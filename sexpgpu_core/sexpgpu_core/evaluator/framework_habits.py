@@ -13,7 +13,30 @@ _SIZES = "a mask and where: a size that depends on contents has no shape"
 _MASKED = "(where mask value x)"
 _EINOPS = "(reshape x '(...)) and (permute x '(...)); (einsum \"...\" x) for products"
 
+FORMS = {
+    "DEFCALLBACK": "(defdiagnostic name (...) (:for ...) ...); run --sink for what goes out",
+    "DEFCHECKPOINT": ":checkpoint (:every n) of defrun",
+    "DEFCONFIG": "defknob",
+    "DEFDATA": "defloader",
+    "DEFDATASET": "defloader",
+    "DEFEXPERIMENT": "defrun",
+    "DEFHYPERPARAMETER": "defknob",
+    "DEFLAYER": "defmodel",
+    "DEFLOSS": '(defun objective (&key field...) (metric "loss" ...))',
+    "DEFMETRIC": '(metric "name" value) in objective or evaluate',
+    "DEFMODULE": "defmodel",
+    "DEFNET": "defmodel",
+    "DEFNETWORK": "defmodel",
+    "DEFPARAMS": "defknob",
+    "DEFTEST": "defeval",
+    "DEFTRAIN": "defrun",
+    "DEFTRAINER": "defrun",
+    "DEFVALIDATION": "defeval",
+}
+"""Forms that a run file might have."""
+
 FRAMEWORKS = {
+    **FORMS,
     "AMAX": "reduce-max",
     "AMIN": "reduce-min",
     "ARANGE": "iota",

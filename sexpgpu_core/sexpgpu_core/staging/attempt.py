@@ -15,7 +15,7 @@ from ..records import NamedTuple
 from ..spans import Span
 from .dependence import MIXED
 from .faults import operand_spans
-from .origins import call_of_module, installed, place_of
+from .origins import called_from_file, installed, place_of
 from .regions import TRIAL
 from .tensor import GENERIC, Tensor, is_tensor
 from .tracer import Tracer
@@ -67,7 +67,7 @@ class Attempt:
 
     def _move_out(self) -> None:
         """Of a call in an installed module: where the file calls it, and what it gives to it."""
-        self.span, self.parts = call_of_module(self.t, self.t.scope.path), []
+        self.span, self.parts = called_from_file(), []
         for i, v in self.tensors:
             place = place_of(self.t, v.value.node, v.region) if v.__class__ is Tensor else None
             if place is not None and self.span is not None and place in operand_spans(self.span):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ..evaluator import machine
+from ..evaluator.calls import calls_around
 from ..ir.graph import Node, Origin
+from ..reader import span_of
 from ..spans import Span
-from .host import Host, host
+from .host import host
 from .regions import Region
 from .tracer import Tracer
 
@@ -25,14 +27,19 @@ def user_place(t: Tracer, origin: Origin) -> Span | None:
     return call_of_module(t, origin.scope) if span is not None and installed(span) else span
 
 
+def authored(t: Tracer, scope: str) -> Span | None:
+    """The call being made; of one in an installed module, the file's that opened the scope."""
+    span: Span | None = machine.current().call_span
+    return (call_of_module(t, scope) or span) if span is not None and installed(span) else span
+
+
 def called_from_file() -> Span | None:
-    """The call being made; of a call in an installed module, the file's that opened its scope."""
-    at = machine.current()
-    span: Span | None = at.call_span
-    traced = at.host.tracer if isinstance(at.host, Host) else None
-    if traced is None or span is None or not installed(span):
+    """The call being made; of a call in an installed module, the author's around it."""
+    span: Span | None = machine.current().call_span
+    if span is None or not installed(span):
         return span
-    return call_of_module(traced, traced.scope.path) or span
+    around = (span_of(form) for form in calls_around())
+    return next((s for s in around if s.__class__ is Span and not installed(s)), span)
 
 
 def installed(span: Span) -> bool:

@@ -13,6 +13,7 @@ from ..evaluator.values import Value
 from ..ir.types import Type
 from .attempt import Attempt, Repair, fitting
 from .host import tracer
+from .origins import called_from_file
 from .provenance import dimensions, provenance
 from .repairs import RULES
 from .tensor import GENERIC, is_tensor
@@ -60,7 +61,7 @@ def warn_of(
 ) -> None:
     """A warning of a call, explained; once a place."""
     evaluator = machine.current()
-    found = diagnostic(code, message, span=evaluator.call_span, hint=hint, name=name)
+    found = diagnostic(code, message, span=called_from_file(), hint=hint, name=name)
     known = [(d.code, d.span, d.message) for d in evaluator.diagnostics]
     if (code, found.span, found.message) not in known:
         evaluator.warn(explained(found, name, again, values, {}))

@@ -195,7 +195,9 @@ class Tracer:
         path = self._claim(name, "parameter")
         known = self.parameters.get(path)
         if known is None:
-            known = Parameter(path, type, init, trainable, machine.current().call_span, 0)
+            from .origins import authored
+
+            known = Parameter(path, type, init, trainable, authored(self, self.scope.path), 0)
         elif (known.type, known.init) != (type, init):
             raise problem(
                 "E-PARAM-DUPLICATE",
