@@ -32,11 +32,14 @@ FORMS = {
     "DEFTRAIN": "defrun",
     "DEFTRAINER": "defrun",
     "DEFVALIDATION": "defeval",
+    "PARAM": _PARAMETER,
+    "PARAMETER": _PARAMETER,
+    "BUFFER": _STATE,
+    "REGISTER-BUFFER": _STATE,
 }
-"""Forms that a run file might have."""
+"""Forms that a run file might have: what stands in one is no call."""
 
-FRAMEWORKS = {
-    **FORMS,
+FUNCTIONS = {
     "AMAX": "reduce-max",
     "AMIN": "reduce-min",
     "ARANGE": "iota",
@@ -46,7 +49,6 @@ FRAMEWORKS = {
     "BCE-LOSS": "binary-cross-entropy",
     "BCE-WITH-LOGITS": "binary-cross-entropy",
     "BMM": "matmul",
-    "BUFFER": _STATE,
     "CAT": "concat",
     "CHUNK": "split",
     "CLAMP": "clip",
@@ -80,8 +82,6 @@ FRAMEWORKS = {
     "NLL-LOSS": "(cross-entropy logits labels), of logits and not of their logarithms",
     "NO-GRAD": "stop-gradient",
     "NONZERO": _SIZES,
-    "PARAM": _PARAMETER,
-    "PARAMETER": _PARAMETER,
     "POW": "expt",
     "PROD": "product",
     "RAND": "random-uniform",
@@ -92,7 +92,6 @@ FRAMEWORKS = {
     "REDUCE-MEAN": "mean",
     "REDUCE-PROD": "product",
     "REDUCE-SUM": "sum",
-    "REGISTER-BUFFER": _STATE,
     "REQUIRES-GRAD": "(group selector :frozen) in optimizer, or (stop-gradient x)",
     "SCALED-DOT-PRODUCT-ATTENTION": "attention",
     "SEQUENTIAL": "(-> x (nn:linear 64) relu (nn:linear 10)): calls one after another",
@@ -107,6 +106,9 @@ FRAMEWORKS = {
     "VSTACK": "concat",
     "ZERO-GRAD": _GRADIENT,
 }
+"""Functions, which a file may well define under such a name."""
+
+FRAMEWORKS = {**FORMS, **FUNCTIONS}
 """By upper-case name, dashes for underscores."""
 
 KEYWORDS = {

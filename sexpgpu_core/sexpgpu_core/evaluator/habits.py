@@ -5,7 +5,7 @@ A single word is the word here, which can stand in the same place; other text is
 
 from __future__ import annotations
 
-from .framework_habits import FRAMEWORKS
+from .framework_habits import FRAMEWORKS, FUNCTIONS
 
 SCHEME = {
     "BEGIN": "progn",
@@ -153,6 +153,11 @@ HABITS = {**FRAMEWORKS, **PYTHON, **EMACS, **CLOJURE, **SCHEME}
 def habit_of(name: str) -> str | None:
     """What an upper-case name of elsewhere is here; an underscore is as good as a dash."""
     return HABITS.get(name) or HABITS.get(name.replace("_", "-"))
+
+
+def is_syntax(name: str) -> bool:
+    """Whether an upper-case name is a form elsewhere: what stands in it need not be calls."""
+    return habit_of(name) is not None and name.replace("_", "-") not in FUNCTIONS
 
 
 VALUES = {"TRUE": "t", "FALSE": "nil", "NONE": "nil", "NULL": "nil", "ELSE": "t",

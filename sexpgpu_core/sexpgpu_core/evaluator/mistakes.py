@@ -127,10 +127,10 @@ def function_names(m: Machine) -> Iterable[str]:
 
 
 def is_foreign(name: str) -> bool:
-    """Whether an upper-case name is a word of elsewhere, or of the standard and left out."""
-    from .habits import habit_of
+    """Whether an upper-case name is a form of elsewhere, or of the standard and left out."""
+    from .habits import is_syntax
 
-    return habit_of(name) is not None or left_out(name) is not None
+    return is_syntax(name) or left_out(name) is not None
 
 
 def is_method(name: str, variables: Any) -> bool:
