@@ -57,12 +57,12 @@ later tokens."
     (dotimes (i depth)
       (multiple-value-bind (y p logits) (moe-block x :name (path "h" i))
         (setq x y
+              ;; allow W-BATCH-DEPENDENCE: experts are balanced over the batch
               uneven (+ uneven (/ (nn:load-balance p :top top) depth))
               large (+ large (/ (nn:router-z-loss logits) depth)))))
     (values (nn:linear (nn:rms-norm x) vocab :bias nil :init (normal 0.02)) uneven large)))
 
 (defun objective (&key inputs targets)
-  ;; allow W-BATCH-DEPENDENCE: experts are balanced over the batch
   (multiple-value-bind (logits uneven large) (gpt inputs)
     (metric "balance" uneven)
     (metric "z" large)
@@ -79,6 +79,6 @@ later tokens."
 (defoutput next-token (&key tokens)
   "What sexpgpu sample writes with."
   (:autoregressive t)
-  (values (gpt tokens)))  ; allow W-BATCH-DEPENDENCE: losses that it leaves
+  (values (gpt tokens)))
 
 (defrun :steps steps :seed 1337 :checkpoint (:every 500 :keep 2 :best ("val/loss" :min)))
