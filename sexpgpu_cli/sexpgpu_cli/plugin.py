@@ -15,6 +15,7 @@ VERBS = (
     ("new", "write", "Start a run file from a template.", "new"),
     ("eval", "write", "Evaluate a form in a file's environment.", "eval"),
     ("ir", "write", "Print a file's graph as text.", "ir"),
+    ("diff", "write", "Say what differs between files, selections or runs.", "diff"),
     ("variants", "write", "Show what may vary in a file: knobs, variants, sweeps.", "variants"),
     ("run", "run", "Train.", "status"),
     ("sweep", "run", "Run the points of a declared sweep, and rank them.", "sweep"),

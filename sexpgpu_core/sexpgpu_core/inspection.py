@@ -32,15 +32,40 @@ def graph_text(
 ) -> str:
     """A program's graph as text that parses back; phase lowered: its kernels and calls.
 
-    `after`: instead, the graph after that pass of the compiler.
+    `graph`: train, a pass or an output. `after`: instead, the graph after a pass of the compiler.
     """
     from .compile.show import AfterPass, show
 
     seen = AfterPass(after) if after is not None else None
     loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     device = api.device_of(loaded.registry, device_name)
+    if graph in loaded.experiment.outputs and graph not in loaded.experiment.passes:
+        return _output_text(loaded, device, graph, phase, seen)
     compiled = api.compile(loaded, device, seen.watch if seen else None)
     return seen.show(compiled, graph, stage) if seen else show(compiled, graph, stage, phase)
+
+
+def _output_text(loaded: Any, device: Any, name: str, phase: str, seen: Any) -> str:
+    """The graph of a declared output, for a batch of its loader's stage."""
+    from .compile.output_programs import compile_output
+    from .compile.outputs import Serving
+    from .compile.show import of_unit
+    from .ir.text import write
+
+    if phase == "differentiated":
+        raise problem(
+            "E-USAGE-VALUE", f"output {name} is not differentiated", hint="--phase traced"
+        )
+    operations = api.operations(loaded.registry)
+    serving = Serving(loaded.experiment, loaded.evaluator, operations, loaded.loaders)
+    whole = serving.output(name).autoregressive
+    traced = serving.longest(name) if whole else serving.trace(name, serving.rows(name))
+    if phase == "traced" and seen is None:
+        return write(traced.graph)
+    program = f"output/{name}"
+    watch = seen.watch if seen is not None else None
+    compiled = compile_output(serving, name, {program: traced}, device, watch=watch)
+    return str(seen.texts[program]) if seen is not None else of_unit(compiled.units[0], phase)
 
 
 def explanation(

@@ -16,7 +16,19 @@ from sexpgpu_cli.invocation import wants_color
 from sexpgpu_core.diagnostics import problem
 
 VERBS = [
-    *("check", "completion", "docs", "doctor", "eval", "explain", "fmt", "ir", "new", "plugins"),
+    *(
+        "check",
+        "completion",
+        "diff",
+        "docs",
+        "doctor",
+        "eval",
+        "explain",
+        "fmt",
+        "ir",
+        "new",
+        "plugins",
+    ),
     *("annotate", "events", "export-events", "run", "runs", "status", "stop"),
 ]
 
@@ -25,7 +37,7 @@ def test_help_groups_the_verbs_and_imports_none(program: Program) -> None:
     done = program("--help")
     assert done.exit == 0
     assert [line.split()[0] for line in done.out.splitlines() if line.startswith("  ")] == [
-        *("check", "eval", "fmt", "ir", "new", "variants"),
+        *("check", "diff", "eval", "fmt", "ir", "new", "variants"),
         *("compile", "predict", "run", "sample"),
         *("stop", "sweep"),
         *("annotate", "checkpoint", "diagnostics", "events", "export-events", "runs", "status"),

@@ -35,12 +35,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("manual",),
     ("plugins", "plugin"),
     ("compile",),
-    ("sweeps", "lisp_files", "registered", "chosen"),
+    ("sweeps", "lisp_files", "registered", "chosen", "preset"),
     ("remote",),
     ("training", "serving"),
     ("generation",),
     ("api",),
-    ("inspection", "trained", "rerun", "deep", "surveyed"),
+    ("inspection", "trained", "rerun", "deep", "surveyed", "differences"),
     ("warm", "prove"),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`

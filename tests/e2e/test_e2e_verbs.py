@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from e2e_program import Folder, events, network, validate
+from e2e_program import Folder, events, held, network, validate
 
 from sexpgpu_core.ir.text import parse, same, write
 
@@ -116,6 +116,39 @@ def test_every_template_makes_a_file_that_checks(folder: Folder) -> None:
         codes = {d["code"] for d in done.diagnostics}
         given = "mnist" in name or name in ("gcn-cora", "lstm-names")  # files that a user brings
         assert codes <= ({"E-DATA-MISSING"} if given else set()), name
+
+
+def test_a_file_from_a_run_is_the_experiment_of_the_run(sound: Folder) -> None:
+    name = "x.lisp"
+    words = ("-s", "width=8", "--seed", "7", "--steps", "3")
+    held(sound.quick("run", name, *words, "--name", "of-a-run", "-q"), 0)
+    done = sound.quick("new", "again.lisp", "--from", "of-a-run", "--json")
+    held(done, 0)
+    told = [sound.quick("check", *w, "--json").document for w in (("again.lisp",), (name, *words))]
+    ids = [d["files"][0]["summary"]["experiment_id"] for d in told]
+    manifest = json.loads((sound.made("of-a-run") / "manifest.json").read_text())
+    assert ids == [manifest["experiment_id"]] * 2
+    held(sound.quick("new", "less.lisp", "--from", name, "--variant", "small"), 0)
+    assert "width 8" in (sound.path / "less.lisp").read_text()
+    near = sound.quick("new", "other.lisp", "--from", "digts")
+    held(near, 2)
+    assert "digits" in near.err
+
+
+@pytest.mark.parametrize("phase", ["traced", "optimized", "lowered", "differentiated"])
+def test_the_graph_of_an_output_is_shown_too(folder: Folder, phase: str) -> None:
+    text = "(defoutput scores (&key tokens) (network (letter tokens)))"
+    file = network().replace("(defrun", text + "\n(defrun")
+    folder.write("x.lisp", file)
+    done = folder.quick("ir", "x.lisp", "--graph", "scores", "--phase", phase, "--limit", "0")
+    if phase == "differentiated":
+        held(done, 2)
+        assert "output scores is not differentiated" in done.err
+        return
+    held(done, 0)
+    assert "output:scores" in done.out or phase == "lowered"
+    if phase != "lowered":
+        assert parse(done.out).results
 
 
 def test_new_does_not_overwrite(sound: Folder) -> None:

@@ -42,7 +42,7 @@ def compare(invocation: Invocation, named: tuple[str, ...], globs: tuple[str, ..
     found = [names.run_of(invocation, text) for text in named]
     every = folder.listing(invocation.settings.runs)
     sides = [comparison.siblings(run, every) for run in found]
-    metrics = _metrics(found, globs)
+    metrics = series(found, globs)
     results = [[comparison.result(m, sides[0], side) for m in metrics] for side in sides[1:]]
     changes = [comparison.changes(found[0], run) for run in found[1:]]
     if invocation.json:
@@ -56,7 +56,7 @@ def compare(invocation: Invocation, named: tuple[str, ...], globs: tuple[str, ..
     return Answer({}, bounded("\n".join(lines), again, invocation.limit))
 
 
-def _metrics(found: Sequence[Run], globs: tuple[str, ...]) -> list[str]:
+def series(found: Sequence[Run], globs: tuple[str, ...]) -> list[str]:
     """Numbers that a run has, of passes first; those that globs choose."""
     named = dict.fromkeys(name for run in found for name in (run.status or {}).get("metrics", {}))
     if not globs:
@@ -94,7 +94,7 @@ def _document(
         verdict=verdict,
         headline=_headline(change, result),
         changes=shown,
-        results=[_result(r) for r in result],
+        results=[result_json(r) for r in result],
     )
     if left:
         more = f"sexpgpu runs compare {a.path.name} {b.path.name} --json --limit 0"
@@ -120,7 +120,7 @@ def _change(change: Change) -> dict[str, Any]:
     return {**kept, "text": text, "trains": change.trains}
 
 
-def _result(result: Result) -> dict[str, Any]:
+def result_json(result: Result) -> dict[str, Any]:
     told: dict[str, Any] = {
         "metric": result.metric,
         "comparable": result.verdict != "not-comparable",

@@ -20,7 +20,9 @@ PHASES = ("traced", "differentiated", "optimized", "lowered")
 @verb("ir", select=True)
 @click.argument("file", metavar="FILE")
 @click.option("--stage", metavar="NAME", help="A training stage; default the only one.")
-@click.option("--graph", metavar="train|PASS", default="train", help="Training, or a pass.")
+@click.option(
+    "--graph", metavar="train|PASS|OUTPUT", default="train", help="Training, a pass, or an output."
+)
 @click.option("--phase", type=click.Choice(PHASES), default="optimized", help="How far; optimized.")
 @click.option("--pass", "after", metavar="NAME", help="After that pass of the compiler instead.")
 @click.option("-o", "--out", metavar="PATH", help="Write it whole to a file.")

@@ -16,7 +16,7 @@ from .collector import collector_off
 from .outputs import Serving
 from .phases import Phases
 from .pipeline import metric_specs
-from .programs import Target, make_unit, nobody, recognized, scalars_of
+from .programs import Target, Watched, make_unit, nobody, recognized, scalars_of
 
 
 class CompiledOutput(NamedTuple):
@@ -36,12 +36,13 @@ def compile_output(
     traces: Mapping[str, TracedOutput],
     device: Device,
     kept: Mapping[str, Type] | None = None,
+    watch: Watched | None = None,
 ) -> CompiledOutput:
     """Plans for traces by what they are for. `kept`: values that live from launch to launch
-    besides parameters and states."""
+    besides parameters and states. `watch`: as `compile_experiment` takes it."""
     loader, stage = serving.stage(name)
     precision = serving.tracing.precision(loader, stage)
-    told = nobody()
+    told = nobody(watch)
     target = Target(device, serving.operations, precision, Phases(), told)
     persistent = layout_persistent({**_read(traces.values()), **(kept or {})})
     found = {k: recognized(k, t.graph, serving.operations, told) for k, t in traces.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..device import Unit
 from ..diagnostics import nearest, problem
 from ..ir import Graph
 from ..ir.text import write
@@ -42,7 +43,11 @@ def show(compiled: Compiled, graph: str, stage: str | None, phase: str) -> str:
         return write(_traced(compiled, name))
     if phase == "differentiated":
         return write(compiled.steps[name])
-    unit = next(u for u in compiled.job.units if u.name == name)
+    return of_unit(next(u for u in compiled.job.units if u.name == name), phase)
+
+
+def of_unit(unit: Unit, phase: str) -> str:
+    """One program, optimized or lowered."""
     if phase == "lowered":
         if unit.plan is None:
             raise problem("E-USAGE-VALUE", "the reference device has no lowered form")
@@ -94,7 +99,7 @@ def _program(compiled: Compiled, graph: str, stage: str | None) -> str:
     if graph == "train":
         chosen = (stage or stages[0]).lstrip(":").lower()
         return f"step/{_known(chosen, stages, 'stage')}"
-    _known(graph, list(compiled.passes), "pass")
+    _known(graph, [*compiled.passes, *compiled.job.experiment.outputs], "pass or output")
     trace = compiled.passes[graph]
     return f"eval/{graph}" + ("" if trace.whole is not None else "/rest")
 
