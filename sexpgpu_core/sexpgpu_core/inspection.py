@@ -116,3 +116,11 @@ def _device_for(registry: Registry, target: str) -> str:
         hint = f"did you mean {near}?" if near else known
         raise problem("E-USAGE-VALUE", f"no device makes code for {target}", hint=hint)
     return targets[target]
+
+
+def steps_of(loaded: api.Loaded) -> int:
+    """How many steps a run of a file has, as far as that is known before."""
+    from .compile.stages import Tracing
+
+    operations = api.operations(loaded.registry)
+    return Tracing(loaded.experiment, loaded.evaluator, operations, loaded.loaders).steps()

@@ -72,17 +72,14 @@ def source(invocation: Invocation, origin: str, selection: dict[str, Any]) -> st
     given = {**same, **{key: value for key, value in selection.items() if value}}
     if selection["sets"]:
         given["sets"] = list({**dict(same["sets"]), **dict(selection["sets"])}.items())
-    for key in ("steps", "seed"):
-        if any(word.split("=")[0] == f"--{key}" for word in run.manifest.get("command", ())):
-            given[key] = given.get(key) or run.manifest[key]
     return _chosen(files.read(str(run.path / "run.lisp")), given, run)
 
 
 def _chosen(source: Source, selection: dict[str, Any], run: Any = None) -> str:
     """With knobs that are not as the file has them written in, and steps and seed if given."""
-    if not any(selection.values()):
+    if run is None and not any(selection.values()):
         return source.text
-    from sexpgpu_core import api
+    from sexpgpu_core import api, inspection
     from sexpgpu_core.preset import preset
 
     where = source
@@ -91,6 +88,10 @@ def _chosen(source: Source, selection: dict[str, Any], run: Any = None) -> str:
     loaded = api.load(where, **selection)
     knobs = {k.name: k.text for k in loaded.experiment.knobs.values() if k.text != k.default}
     given = {key: selection[key] for key in ("steps", "seed") if selection.get(key) is not None}
+    if run is not None:
+        own = {"steps": inspection.steps_of(loaded), "seed": loaded.experiment.run.seed}
+        was = {key: run.manifest[key] for key in own if run.manifest[key] != own[key]}
+        given = {**was, **given}
     return preset(source, knobs, given)
 
 
