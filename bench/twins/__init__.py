@@ -29,8 +29,9 @@ class Place(NamedTuple):
     turn: str = ""
 
 
-TURNS = {"linear": (1, 0), "conv": (3, 2, 0, 1), "conv1": (2, 1, 0)}
-"""(in out) to (out in); (height width in out) to (out in height width); (n in out) likewise."""
+TURNS = {"linear": (1, 0), "conv": (3, 2, 0, 1), "conv1": (2, 1, 0), "transposed": (2, 3, 0, 1)}
+"""(in out) to (out in); (height width in out) to (out in height width), (n in out) likewise; and to
+(in out height width)."""
 
 
 def placed(weight: Any, turn: str) -> Any:

@@ -1,6 +1,6 @@
 """examples/unet-diffusion-mnist.lisp in PyTorch: a small U-Net that tells noise from picture (Ho et
-al. 2020), rates by a cosine (Nichol, Dhariwal 2021), in the terms of v (Salimans, Ho 2022). Its
-random numbers are given."""
+al. 2020), rates by a cosine (Nichol, Dhariwal 2021), in the terms of v (Salimans, Ho 2022); of one
+picture in ten the digit is not told (Ho, Salimans 2022). Its random numbers are given."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from . import Place, Setup, conv, linear, norm, warmup_cosine
 
 CLIP = 1.0
 GROUPS = 8
+NONE, UNTOLD = 10, 0.1
+"""The label of a picture of which none is told, and the share of those."""
 
 
 class Block(nn.Module):
@@ -36,43 +38,48 @@ class Block(nn.Module):
 
 
 class Unet(nn.Module):
-    """Bytes (b 28 28), times (b) and normal numbers (b 28 28 1) to the mean squared error."""
+    """Bytes (b 28 28), labels, times (b), normal numbers (b 28 28 1) and uniform ones (b) that say
+    whose label is told, to the mean squared error."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
         w, d = width, 4 * width
         self.width = d
         self.maps = nn.ModuleList((nn.Linear(d, d), nn.Linear(d, d)))
-        self.first, self.last = nn.Conv2d(1, w, 3, padding=1), nn.Conv2d(w, 1, 3, padding=1)
-        self.shrink = nn.Conv2d(w, w, 3, 2, 1)
-        self.shrink2 = nn.Conv2d(2 * w, 2 * w, 3, 2, 1)
-        sizes = ((w, w), (w, 2 * w), (2 * w, 2 * w), (2 * w, 2 * w), (4 * w, 2 * w), (3 * w, w))
+        self.labels = nn.Embedding(NONE + 1, d)
+        self.first, self.shrink = nn.Conv2d(1, w, 2, 2), nn.Conv2d(w, w, 3, 2, 1)
+        sizes = ((w, w), (w, 2 * w), (2 * w, 2 * w), (2 * w, 2 * w), (3 * w, w), (w, w))
         self.blocks = nn.ModuleList(Block(i, o, d) for i, o in sizes)
         self.norm = nn.GroupNorm(GROUPS, w)
+        self.last = nn.ConvTranspose2d(w, 1, 2, 2)
 
-    def direction(self, x: torch.Tensor, time: torch.Tensor) -> torch.Tensor:
+    def direction(self, x: torch.Tensor, time: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
         size = self.width // 2
         rate = torch.exp(torch.arange(size, device=x.device) * (-math.log(10000) / size))
         angle = 1000 * time[:, None] * rate
         c = torch.cat((angle.sin(), angle.cos()), dim=1)
-        c = self.maps[1](F.silu(self.maps[0](c)))
-        down, smaller, middle, middle2, up, larger = self.blocks
-        whole = down(self.first(x), c)
-        half = smaller(self.shrink(whole), c)
-        y = middle2(middle(self.shrink2(half), c), c)
-        y = up(torch.cat((F.interpolate(y, size=half.shape[2:]), half), 1), c)
-        y = larger(torch.cat((F.interpolate(y, size=whole.shape[2:]), whole), 1), c)
-        out: torch.Tensor = self.last(F.silu(self.norm(y)))
+        c = self.maps[1](F.silu(self.maps[0](c))) + self.labels(label)
+        down, smaller, middle, middle2, up, again = self.blocks
+        fine = down(self.first(x), c)
+        y = middle2(middle(smaller(self.shrink(fine), c), c), c)
+        y = up(torch.cat((F.interpolate(y, size=fine.shape[2:]), fine), 1), c)
+        out: torch.Tensor = self.last(F.silu(self.norm(again(y, c))))
         return out
 
     def forward(
-        self, image: torch.Tensor, random_uniform_1: torch.Tensor, random_normal_1: torch.Tensor
+        self,
+        image: torch.Tensor,
+        label: torch.Tensor,
+        random_uniform_1: torch.Tensor,
+        random_normal_1: torch.Tensor,
+        random_bernoulli_1: torch.Tensor,
     ) -> torch.Tensor:
         picture = image.float().unsqueeze(1) / 127.5 - 1
         noise = random_normal_1.reshape(picture.shape)  # one channel: the same numbers
+        told = torch.where(random_bernoulli_1 < UNTOLD, NONE, label)
         angle = (math.pi / 2 * (0.01 + 0.98 * random_uniform_1))[:, None, None, None]
         signal, spread = angle.cos(), angle.sin()
-        found = self.direction(signal * picture + spread * noise, random_uniform_1)
+        found = self.direction(signal * picture + spread * noise, random_uniform_1, told)
         return F.mse_loss(found, signal * noise - spread * picture)
 
 
@@ -85,10 +92,11 @@ def _numbered(name: str, number: int) -> str:
 
 
 def places(model: Unet) -> dict[str, Place]:
-    convs = (model.first, model.shrink, model.shrink2, model.last)
     found = norm("unet/group-norm", model.norm)
-    for number, module in enumerate(convs, 1):
-        found |= conv(_numbered("unet/conv", number), module)
+    found |= conv("unet/conv", model.first) | conv("unet/conv-2", model.shrink)
+    found["unet/embedding/w"] = Place(model.labels.weight)
+    found["unet/conv-transpose/w"] = Place(model.last.weight, "transposed")
+    found["unet/conv-transpose/b"] = Place(model.last.bias)
     for number, at in enumerate(model.maps, 1):
         map: Any = at
         found |= linear(_numbered("unet/linear", number), map)
