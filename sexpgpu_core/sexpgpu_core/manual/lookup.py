@@ -17,6 +17,7 @@ from ..staging import builtins as _builtins
 from ..staging import forms as _forms
 from .chapter import CHAPTERS, Chapter, entries
 from .module_words import module_word, module_words
+from .source_words import source_names, source_word
 from .word import Word
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def find(name: str, registry: Registry | None = None) -> Word | None:
         return _macro(name)
     if registry is None:
         return None
-    return module_word(name, registry) or _source(name, registry)
+    return module_word(name, registry) or source_word(name, registry)
 
 
 def names(registry: Registry | None = None) -> Iterator[str]:
@@ -50,7 +51,7 @@ def names(registry: Registry | None = None) -> Iterator[str]:
     yield from dict.fromkeys([*seen, *_told_macros()])
     if registry is not None:
         yield from module_words(registry)
-        yield from registry.names("sources")
+        yield from source_names(registry)
 
 
 def _listed(name: str, chapter: Chapter) -> Word:
@@ -88,22 +89,6 @@ def _told_macros() -> dict[str, tuple[str, str]]:
 def _macro(name: str) -> Word:
     usage, doc = _told_macros()[name]
     return Word(name, "form of the run file", usage, doc, (), False, "run-file")
-
-
-def _source(name: str, registry: Registry) -> Word | None:
-    """A kind of source, with its options."""
-    row = registry.get("sources", name)
-    if row is None:
-        return None
-    named = [o for o in row.options if o.name != "*"]
-    told = " ".join(f"[:{o.name} {o.type}]" for o in named)
-    usage = f"(source ({' '.join(filter(None, (name, '...', told)))}))"
-    lines = [row.doc, *(f":{o.name} is {o.doc}." for o in named if o.doc)]
-    if row.needs:
-        lines.append("Needs " + ", ".join(row.needs) + ".")
-    return Word(
-        name, f"source of a loader, a {row.shape}", usage, " ".join(lines), (), False, "data"
-    )
 
 
 def call_of(name: str, lambda_list: str) -> str:

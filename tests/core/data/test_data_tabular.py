@@ -130,7 +130,7 @@ print(peak() - before)
 
 
 def test_memory_does_not_grow_with_a_file(tmp_path):
-    """Kilobytes more than those of a small file; SEXPGPU_TEST_MB is the size, 200 in nox."""
+    """The size is TESTS_CSV_MB megabytes, 24 if nothing is said."""
     megabytes = int(os.environ.get("TESTS_CSV_MB", "24"))
     row = np.random.default_rng(0).normal(size=(4096, 10)).round(4)
     block = "".join(",".join(map(str, r)) + f",town {i % 9}\n" for i, r in enumerate(row.tolist()))
