@@ -74,12 +74,11 @@ NAMED: set[str] = set()
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
-    "parameters as values of others": "E-INIT-CYCLE",
     "several stages with unlike optimizers": "E-GROUP-STAGE",
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
     "lints of passes": "W-EVAL-PARTIAL W-SMOOTHED-METRIC",
-    "lints of scopes": "W-SCOPE-UNNAMED",
-    "bundles, devices that are not deterministic": "W-NONDETERMINISTIC E-CLAIM",
+    "bundles": "E-CLAIM",
+    "none by design, docs/decisions/0029: lowerings give the same bits": "W-NONDETERMINISTIC",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
     "spellings that are old: there are none yet": "W-DEPRECATED",

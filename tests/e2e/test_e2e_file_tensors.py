@@ -88,3 +88,38 @@ def test_an_output_reads_it_too(tabled: Folder) -> None:
     done = tabled.quick(*asked, "-o", "out.npz")
     assert done.exit == 0, done.out + done.err
     assert np.isfinite(np.load(tabled.path / "out.npz")["scores"]).all()
+
+
+COUNTED = """(let ((h (one-hot x 27 :dtype :f32)))
+    (defparam w (27 27) :init 0)
+    (defstate seen (27 27) :init (* 2 *table*))
+    (setf seen (+ (* 0.5 seen) w))
+    (+ (matmul h w) (matmul h seen)))"""
+
+
+def test_a_state_that_begins_as_a_file_is_kept_resumed_and_hashed(folder: Folder) -> None:
+    fill(folder, 0)
+    folder.write("x.lisp", network(head=HEAD, model=COUNTED))
+    whole = ran(folder, "whole", "--steps", "6")
+    named = json.loads((folder.made("whole") / "manifest.json").read_text())["data"]
+    assert [e["source"] for e in named if e["loader"] == "constant"] == ["t.npz table"]
+    ran(folder, "half", "--steps", "3")
+    ran(folder, "half", "--steps", "6", "--resume", "latest", "--resume-changed")
+    for mine, other in zip(arrays(folder, "whole", "state:"), arrays(folder, "half", "state:")):
+        np.testing.assert_array_equal(mine, other)
+    fill(folder, 1)
+    assert ran(folder, "other", "--steps", "6")["experiment_id"] != whole["experiment_id"]
+    folder.write("y.lisp", network(head=HEAD, model=COUNTED.replace("(* 2 ", "(* 3 ")))
+    done = folder.quick("run", "y.lisp", "--name", "third", "--json", "--steps", "6")
+    assert done.document["experiment_id"] != ran(folder, "again", "--steps", "6")["experiment_id"]
+
+
+def arrays(folder: Folder, name: str, prefix: str) -> list[Any]:
+    """Values of a run's last checkpoint whose names begin so."""
+    from safetensors.numpy import load_file
+
+    last = max((folder.made(name) / "checkpoints").iterdir(), key=lambda p: p.name)
+    found = {k: v for file in last.glob("*.safetensors") for k, v in load_file(file).items()}
+    chosen = [found[k] for k in sorted(found) if k.startswith(prefix)]
+    assert chosen
+    return chosen

@@ -67,7 +67,11 @@ def _stage(traced: Traced, optimization: Optimization, operations: Operations) -
             if g.loss or g.every != 1
         )
     )
-    more = (unlike_groups,) if unlike_groups else ()
+    states = tuple(
+        (s.path, s.type.dtype, s.type.shape, s.combine, repr(s.init))
+        for s in traced.states.values()
+    )
+    more = tuple(part for part in (unlike_groups, states) if part)
     return graph, parameters, updates, frozen, options, *more
 
 

@@ -9,7 +9,7 @@ from ..ir.types import Type, numpy_dtype
 from ..staging.init_program import InitProgram
 from ..staging.initialize import initial_value
 from ..staging.tensor import FileTensor
-from ..staging.traced import Traced
+from ..staging.traced import Parameter, State, Traced
 from ..step.updates import averaged_states
 from .stages import PassTrace, StageTrace
 from .traces import Traces
@@ -26,6 +26,17 @@ def files_of(traces: Traces) -> dict[str, FileTensor]:
     for trace in traces.passes.values():
         every += [traced for _, traced, _ in trace.programs()]
     return {f"constant:{name}": file for t in every for name, file in t.files.items()}
+
+
+def files_named(traces: Traces) -> dict[str, FileTensor]:
+    """These, and those that only an `:init` reads: no device holds them."""
+    found = {}
+    for stage in traces.stages.values():
+        inits = [p.init for p in stage.traced.parameters.values()]
+        for init in (*inits, *(s.init for s in stage.traced.states.values())):
+            if isinstance(init, InitProgram):
+                found.update({f"constant:{name}": file for name, file in init.files.items()})
+    return {**files_of(traces), **found}
 
 
 def persistent_types(
@@ -110,13 +121,20 @@ def _initial(
             return _initial(stage, "state", path, seed, others)
         if parameter is None:
             return None
-        if isinstance(parameter.init, InitProgram):
-            return parameter.init.value(parameter.type, others)
-        return initial_value(parameter.init, parameter.type, path, seed)
+        return _declared(parameter, seed, others)
     if kind == "state":
         state = stage.traced.states.get(path)
-        return state and initial_value(state.init, state.type, path, seed)
+        return None if state is None else _declared(state, seed, others)
     return _optimizer(stage, path)
+
+
+def _declared(
+    made: Parameter | State, seed: int, others: Callable[[str], np.ndarray]
+) -> np.ndarray:
+    """What `:init` gives."""
+    if isinstance(made.init, InitProgram):
+        return made.init.value(made.type, others)
+    return initial_value(made.init, made.type, made.path, seed)
 
 
 def _zeros(type: Type) -> np.ndarray:

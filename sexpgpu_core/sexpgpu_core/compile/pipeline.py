@@ -28,7 +28,7 @@ from ..step import build_step
 from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
 from .observers import Sampled, observe, sampling_of
-from .persistents import files_of, initials, persistent_types
+from .persistents import files_named, files_of, initials, persistent_types
 from .phases import Phases
 from .probes import Row
 from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
@@ -248,7 +248,7 @@ def _job(
             sampled=said,
         ),
         curriculum=traces.ask,
-        files=tuple([dict(f.facts) for f in files_of(traces).values()]),
+        files=tuple([dict(f.facts) for f in files_named(traces).values()]),
     )
 
 

@@ -1,5 +1,5 @@
-"""`:init` as a tensor: what its form makes, as a graph of its own that gives a parameter's value
-at step 0 (R15). Random numbers in it are drawn in domain `init`, in f32, on the host.
+"""`:init` as a tensor: what its form makes, as a graph of its own that gives a parameter's or a
+state's value at step 0 (R15). Random numbers in it are drawn in domain `init`, in f32, on the host.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..ir.graph import Graph, Node
 from ..ir.graph import Value as Result
 from ..ir.hash import graph_hash
 from ..ir.operation import Operations
-from ..ir.types import Type, numpy_dtype
+from ..ir.types import FLOATS, Type, numpy_dtype
 from .faults import describe
 from .host import tracer
 from .initialize import initializer_of
@@ -33,7 +33,7 @@ PREFIX = "initial:"
 
 
 class InitProgram:
-    """Equal where the graphs are: a parameter that is met again has the same."""
+    """Equal where the graphs are: what is met again has the same."""
 
     __slots__ = ("_operations", "digest", "files", "graph")
 
@@ -44,6 +44,12 @@ class InitProgram:
         self.files = dict(files)
         self._operations = operations
         self.digest = graph_hash(graph, operations)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Paths of the parameters whose initial values it reads."""
+        names = [str(n.get("name")) for n in self.graph.inputs()]
+        return tuple(n.removeprefix(PREFIX) for n in names if n.startswith(PREFIX))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, InitProgram) and other.digest == self.digest
@@ -91,7 +97,14 @@ def init_of(t: Tracer, slot: Slot, name: str, type: Type) -> Any:
 def _program(t: Tracer, value: Value, name: str, type: Type) -> InitProgram:
     if value.shape != type.shape:
         raise problem(
-            "E-SHAPE-ARGUMENT", f":init of {name} is {describe(value)}, the parameter {type}"
+            "E-SHAPE-ARGUMENT", f":init of {name} is {describe(value)}, and {name} {type}"
+        )
+    if type.dtype not in FLOATS and value.dtype != type.dtype:
+        raise problem(
+            "E-DTYPE-MIX",
+            f":init of {name} is {describe(value)}, and {name} {type}: their dtypes differ",
+            hint=f"tensors are never promoted in silence: (cast x :{type.dtype})",
+            dtypes=[value.dtype, type.dtype],
         )
     b = Builder(t.builder.operations)
     found = _copied(b, t.node(value), {})

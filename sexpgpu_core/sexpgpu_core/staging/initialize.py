@@ -17,7 +17,6 @@ from .exact import is_number, python_number
 from .faults import describe
 from .promote import integer, real
 from .table import tensor_builtin
-from .tensor import is_tensor
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,12 +53,6 @@ def initializer_of(value: Value, name: str, span: Any) -> Initializer:
         return value
     if is_number(value):
         return Initializer("number", (float(python_number(value)),))
-    if is_tensor(value):
-        raise problem(
-            "E-UNSUPPORTED",
-            f":init of the state {name} is a tensor, which only a parameter's may be",
-            hint="a number or an initializer such as (normal 0.02)",
-        ).locate(span)
     word = getattr(value, "name", "").lower()
     near = nearest(word, KINDS) if word else None
     raise problem(

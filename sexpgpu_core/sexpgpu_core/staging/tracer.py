@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, problem
 from ..evaluator import machine
 from ..evaluator.spending import limits
 from ..evaluator.values import Value
@@ -42,6 +42,7 @@ class Tracer:
         self.scopes = [Scope(root=True)]
         self.openings: dict[str, int] = {}  # scope path -> how often it was opened
         self.places: dict[str, Span | None] = {}  # scope path -> the call that opened it first
+        self.loops: dict[int, list[Any]] = {}  # source -> its loops, see unnamed.py
         self.bound: list[tuple[str, dict[str, int], Span]] = []  # scope, what bind-shape bound
         self.parameters: dict[str, Parameter] = {}
         self.states: dict[str, State] = {}
@@ -199,14 +200,37 @@ class Tracer:
 
             known = Parameter(path, type, init, trainable, authored(self, self.scope.path), 0)
         elif (known.type, known.init) != (type, init):
-            raise problem(
-                "E-PARAM-DUPLICATE",
-                f"{path} is {known.type} with init {known.init}, and here {type} with {init}",
-                hint="give one of the calls a :name of its own",
-                path=path,
-            )
+            raise self._unlike(known, type, init)
         self.parameters[path] = known._replace(uses=known.uses + 1)
         return Tensor(self._read_parameter(path, known), self, self.root)
+
+    def _unlike(self, known: Parameter | State, type: Type, init: Any) -> Problem:
+        """What is met again is made in another way: from itself, or under a name that is taken."""
+        cycle = self._cycle(known.path, init)
+        if cycle:
+            return problem(
+                "E-INIT-CYCLE",
+                f"initial values are computed from each other: {' from '.join(cycle)}",
+                hint=f"give one of them a value of its own: {known.path} has {known.init}",
+                cycle=cycle,
+            )
+        return problem(
+            "E-PARAM-DUPLICATE",
+            f"{known.path} is {known.type} with init {known.init}, and here {type} with {init}",
+            hint="give one of the calls a :name of its own",
+            path=known.path,
+        )
+
+    def _cycle(self, path: str, init: Any) -> list[str]:
+        """Parameters from `path` by what their initial values read, back to it; [] if none do."""
+        ways = [[path, other] for other in getattr(init, "others", ())]
+        for way in ways:
+            if way[-1] == path:
+                return way
+            known = self.parameters.get(way[-1])
+            more = getattr(known.init, "others", ()) if known is not None else ()
+            ways += [[*way, other] for other in more if other == path or other not in way]
+        return []
 
     def _read_parameter(self, path: str, known: Parameter) -> Node:
         """The live value, or its average under `(with-weights :ema ...)` (R36)."""
@@ -224,10 +248,8 @@ class Tracer:
         `type`."""
         path = self._claim(name, "state")
         known = self.states.get(path)
-        if known is not None and known.type != type:
-            raise problem(
-                "E-PARAM-DUPLICATE", f"{path} is {known.type}, and here {type}", path=path
-            )
+        if known is not None and (known.type, known.init) != (type, init):
+            raise self._unlike(known, type, init)
         if known is None:
             span = machine.current().call_span
             rows = f"{self.program}/{path}" if per_row else ""

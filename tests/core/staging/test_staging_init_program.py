@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from staging_case import body, declared, only, traced, warnings
+from staging_case import body, declared, faults, only, traced, warnings, whole
 
 from sexpgpu_core.compile.persistents import initials
 
@@ -16,11 +16,11 @@ class Stage:
         self.traced = found
 
 
-def values(form: str, seed: int = 0) -> Any:
-    """Initial values by path of a model with these parameters."""
+def values(form: str, seed: int = 0, kind: str = "parameter") -> Any:
+    """Initial values by path of a model with these parameters and states."""
     found = traced(body(form))
     initial = initials([Stage(found)], {}, seed)  # type: ignore[list-item]
-    return lambda path: initial(f"parameter:{path}")
+    return lambda path: initial(f"{kind}:{path}")
 
 
 TWO = """(defparam a (64 4))
@@ -80,3 +80,82 @@ def test_numbers_and_initializers_are_as_they_were() -> None:
     _, evaluator = declared(body("(defparam w (64) :init (normal 0.02)) (* x w)"))
     assert warnings(evaluator) == []
     assert str(traced(body("(defparam w (64) :init 2) (* x w)")).parameters["net/w"].init) == "2"
+
+
+def stated(init: str, more: str = "", shape: str = "(64)") -> str:
+    """A model that adds up what it sees to a state that begins so."""
+    return (
+        f"(defparam w (64)) (defstate seen {shape} :init {init} {more})"
+        " (setf seen (+ seen 1)) (* x (+ w (cast (sum seen) :f32)))"
+    )
+
+
+@pytest.mark.parametrize(
+    ("init", "more", "begins"),
+    [
+        ("(iota 64)", "", np.arange(64, dtype="f4")),
+        ("(iota 64)", ":dtype :i32", np.arange(64, dtype="i4")),
+        ("(* 2 (ones '(64)))", "", np.full(64, 2, "f4")),
+        ("(tensor (loop for i below 64 collect (* i i)))", "", np.arange(64, dtype="f4") ** 2),
+        ("(* 0.5 (+ 1 (initial w)))", "", np.full(64, 0.5, "f4")),
+    ],
+)
+def test_a_state_begins_as_a_tensor(init: str, more: str, begins: Any) -> None:
+    found = values(stated(init, more), kind="state")("net/seen")
+    np.testing.assert_array_equal(found, begins)
+    assert found.dtype == begins.dtype
+
+
+def test_random_numbers_of_a_state_are_its_own() -> None:
+    init = "(random-normal '(64))"
+    of = values(stated(init), kind="state")
+    np.testing.assert_array_equal(of("net/seen"), values(stated(init), kind="state")("net/seen"))
+    assert 0.5 < of("net/seen").std() < 1.5
+
+
+@pytest.mark.parametrize(
+    ("form", "code", "place"),
+    [
+        (stated("(zeros '(3))"), "E-SHAPE-ARGUMENT", "(zeros '(3))"),
+        (stated("(ones '(64))", ":dtype :i32"), "E-DTYPE-MIX", "(ones '(64))"),
+        (stated("(zeros '(64))", ":per :row"), "E-OPTION-VALUE", "(zeros '(64))"),
+        (stated("(tref x 0)"), "E-OPTION-VALUE", "(tref x 0)"),
+    ],
+)
+def test_mistakes_of_a_states_init_are_told_there(form: str, code: str, place: str) -> None:
+    found = only(body(form))
+    assert found.code == code
+    assert found.span is not None
+    assert found.span.text == place
+    assert found.hint
+
+
+def test_a_state_that_is_met_again_begins_in_the_same_way() -> None:
+    def twice(first: str, second: str) -> str:
+        one = '(with-scope "s" (defstate n (64) :init {}) (setf n (+ n 1)) n)'
+        return whole(
+            objective="(defun objective (&key image label) (nn:cross-entropy (net (+ image "
+            f"{one.format(first)} {one.format(second)})) label))\n"
+        )
+
+    assert faults(twice("(iota 64)", "(iota 64)")) == []
+    (found,) = faults(twice("(iota 64)", "0"))
+    assert found.code == "E-PARAM-DUPLICATE"
+
+
+def test_a_cycle_is_told_with_its_paths() -> None:
+    def made(scope: str, init: str) -> str:
+        return f'(with-scope "{scope}" (defparam w (64) :init {init}) w)'
+
+    ring = whole(
+        objective="(defun objective (&key image label) (let* ("
+        f"(a {made('a', '1')}) (b {made('b', '(* 2 (initial a))')})"
+        f" (c {made('c', '(- (initial b))')}) (d {made('a', '(initial c)')}))"
+        " (nn:cross-entropy (net (* image b c d)) label)))\n"
+    )
+    (found,) = faults(ring)
+    assert found.code == "E-INIT-CYCLE"
+    assert found.message.endswith("a/w from c/w from b/w from a/w")
+    assert found.span is not None
+    assert found.span.text == "(defparam w (64) :init (initial c))"
+    assert found.hint == "give one of them a value of its own: a/w has 1"

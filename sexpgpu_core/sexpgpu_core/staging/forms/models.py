@@ -61,6 +61,10 @@ class Model:
         assert self.function is not None
         t = tracer(self.name)
         name, rest = self._name(arguments)
+        if name is None and opening is None and not t.scope.root and host().collector.knobs:
+            from ..unnamed import warn_unnamed
+
+            warn_unnamed(t, self.name)
         scope = t.open_path(*opening) if opening else t.open(name, self.name)
         with scope:
             found = self.function.call(*rest)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import problem
+from ...diagnostics import Problem, problem
 from ...evaluator.definitions import body_macro, builtin, core_symbol
-from ...evaluator.values import Cons, Symbol, Value, make_list
+from ...evaluator.values import Cons, Symbol, Value, first_value, make_list
 from ...ir.types import FLOATS, Type
+from ...reader import element_span
 from ..arguments import dtype as dtype_of
 from ..exact import is_number, round_to
 from ..host import tracer, warn
-from ..initialize import Initializer, initializer_of
+from ..init_program import init_of
+from ..initialize import Initializer
 from ..promote import operands
-from ..syntax import Declaration, Slot, keyword_pairs, tails
+from ..syntax import Declaration, Slot, keyword_pairs, lambda_of, tails
 from ..table import tensor_builtin
 from ..tensor import Tensor
 from ..tracer import Tracer
@@ -46,7 +48,10 @@ def defstate(form: Cons, rest: Value) -> Value:
     shape = d.slot(parts[2], ":like") if like else shape_slots(d, parts[1])
     rest_options = parts[2].cdr if like else parts[1].cdr
     options = keyword_pairs(d, rest_options, ("init", "dtype", "combine", "per"))
-    slots = {key: d.slot(tail, f":{key}") for key, tail in options.items()}
+    slots = {key: d.slot(tail, f":{key}") for key, tail in options.items() if key != "init"}
+    if "init" in options:
+        at = options["init"]
+        slots["init"] = d.made_slot(lambda_of(at.car), element_span(at), ":init")
     d.finish = lambda: _make_state(symbol.name.lower(), shape, like, slots)
     return _bound(symbol, d.expansion(), rest)
 
@@ -68,25 +73,33 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
     default = template.dtype if like and template.dtype in FLOATS else "f32"
     kind = dtype_of("defstate", slots["dtype"].value if "dtype" in slots else _nil(), default)
     given = slots.get("init")
+    type = Type(kind, sizes)
     if t.optimizer is not None:
-        made = t.optimizer.state(name, Type(kind, sizes), _number(given, kind), "dtype" in slots)
+        made = t.optimizer.state(name, type, _number(given, kind), "dtype" in slots)
         return StateReference(made)
     default_combine = "mean" if kind in FLOATS else "delta"
     combine = slots["combine"].choice(COMBINES) if "combine" in slots else default_combine
-    init = (
-        Initializer("number", (0.0,))
-        if given is None
-        else initializer_of(given.value, name, given.span)
-    )
+    init = Initializer("number", (0.0,)) if given is None else init_of(t, given, name, type)
     if "per" in slots:
         slots["per"].choice(("row",))
-        sizes = (_rows_of_their_own(t, init, slots["per"]), *sizes)
+        if given is not None and (init.__class__ is not Initializer or init.kind != "number"):
+            raise _no_number(name, given)
+        sizes = (_rows_of_their_own(t, slots["per"]), *sizes)
     if combine == "concat":
         _queue(t, name, sizes)
     return StateReference(t.state(name, Type(kind, sizes), init, combine, "per" in slots))
 
 
-def _rows_of_their_own(t: Tracer, init: Initializer, slot: Slot) -> int:
+def _no_number(name: str, slot: Slot) -> Problem:
+    """E-OPTION-VALUE of what begins anew in each row, in the step's own program."""
+    return problem(
+        "E-OPTION-VALUE",
+        f":init of the state {name}, which is :per :row, is no number",
+        hint="give a number: each row begins with it, in each epoch anew",
+    ).locate(slot.span)
+
+
+def _rows_of_their_own(t: Tracer, slot: Slot) -> int:
     """b, the rows in front of a state :per :row (R3); E-UNSUPPORTED in an output."""
     output = t.context.values.get("output")
     if output is not None:
@@ -99,8 +112,6 @@ def _rows_of_their_own(t: Tracer, init: Initializer, slot: Slot) -> int:
         raise problem("E-STAGE-OUTSIDE", "a state :per :row: there are no rows here").locate(
             slot.span
         )
-    if init.__class__ is not Initializer or init.kind != "number":
-        raise slot.refuse("a number as :init: each row begins with it")
     if t.order != "streams":
         warn(
             "W-STATE-ROWS",
@@ -147,6 +158,7 @@ def _nil() -> Value:
 def _number(slot: Slot | None, dtype: str) -> float:
     if slot is None:
         return 0.0
+    slot.value = first_value(slot.function().call())
     if not is_number(slot.value):
         raise slot.refuse("a number: an optimizer's state begins as one everywhere")
     return float(round_to(slot.value, dtype))
