@@ -7,7 +7,7 @@ zero. What is not known is taken as everywhere: the law is that no value changes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..records import NamedTuple
@@ -104,7 +104,7 @@ class Walk:
         given = [self.reaches[v.node.id, v.result] for v in node.operands]
         facts = [self.facts[v.node.id, v.result] for v in node.operands]
         trip = _trip(given)
-        operands = given if trip is None else [without_trip(r) for r in given]
+        operands = given if trip is None else [r.without(TRIP) for r in given]
         inside = self._inside(node, operands, facts)
         for i in range(len(node.types)):
             key = (node.id, i)
@@ -114,7 +114,7 @@ class Walk:
                 found = self._reach(node, operands, facts)
                 known = index_facts(node, facts, [not r.empty for r in given])
             if key not in self.given:
-                self.reaches[key] = joined([found, Reach({TRIP: trip})]) if trip else found
+                self.reaches[key] = found if trip is None else joined([found, trip])
             self.facts[key] = known
 
     def _inside(
@@ -174,7 +174,10 @@ class Walk:
             return EVERYWHERE
         rule = RULES.get(node.operation)
         if rule is not None:
-            return joined([rule(node, k, operands[k], facts) for k in reached])
+            found = [(k, rule(node, k, operands[k], facts)) for k in reached]
+            return joined(
+                [self._by_rows(node, k, operands[k]) if r is None else r for k, r in found]
+            )
         if node.get("body") is not None:
             return EVERYWHERE
         return joined([self._by_rows(node, k, operands[k]) for k in reached])
@@ -182,8 +185,8 @@ class Walk:
     def _by_rows(self, node: Node, k: int, reach: Reach) -> Reach:
         """By the operation's own axis relations; a pair that is not listed is everywhere."""
         rows = self._relations(node)
-        found: dict[int, Interval] = {}
-        for axis, (low, high) in reach.axes.items():
+        found: list[Reach] = []
+        for axis in reach.axes:
             target = [(r, how) for r, operand, a, how in rows if (operand, a) == (k, axis)]
             if (
                 len(target) != 1
@@ -192,17 +195,12 @@ class Walk:
             ):
                 return EVERYWHERE
             at, how = target[0]
-            interval = HOW[how](low, high)
-            before = found.get(at, interval)
-            found[at] = min(before[0], interval[0]), max(before[1], interval[1])
-        return Reach(found)
+            found.append(reach.seen_from(axis, *HOW[how], at))
+        return joined(found)
 
 
-HOW: dict[str, Callable[[int, int], Interval]] = {
-    "same": lambda low, high: (low, high),
-    "le": lambda low, high: (-FAR, high),
-    "ge": lambda low, high: (low, FAR),
-}
+HOW: dict[str, Interval] = {"same": (0, 0), "le": (-FAR, 0), "ge": (0, FAR)}
+"""Which indices of an operand one of the result reads, from its own."""
 
 
 def _stretched(node: Node, k: int, axis: int, at: int) -> bool:
@@ -214,14 +212,7 @@ LOOPS = ("scan", "while", "cond", "custom-gradient")
 """What has bodies that are looked into: `loop_dependence`."""
 
 
-def _trip(given: list[Reach]) -> Interval | None:
+def _trip(given: list[Reach]) -> Reach | None:
     """How the operands depend on the number of the trip."""
-    found = [r.axes[TRIP] for r in given if TRIP in r.axes]
-    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
-
-
-def without_trip(reach: Reach) -> Reach:
-    """What is left of it on the axes that the value has."""
-    if TRIP not in reach.axes:
-        return reach
-    return Reach({a: i for a, i in reach.axes.items() if a != TRIP}, reach.everywhere)
+    found = [r.only(TRIP) for r in given if TRIP in r.axes]
+    return joined(found) if found else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .dependence import Walk, without_trip
+from .dependence import Walk
 from .graph import Node
 from .reach import EVERYWHERE, FAR, NOWHERE, TRIP, Reach, joined
 
@@ -56,25 +56,21 @@ def _later(reach: Reach, forward: bool) -> Reach:
     """What a trip leaves, as the trips after it have it."""
     if TRIP not in reach.axes:
         return reach
-    low, high = reach.axes[TRIP]
-    return Reach({**reach.axes, TRIP: (-FAR, high) if forward else (low, FAR)})
+    before = (-FAR, 0) if forward else (0, FAR)
+    return joined([reach.without(TRIP), reach.seen_from(TRIP, *before)])
 
 
 def _part(reach: Reach) -> Reach:
     """Of what is stacked, the part of a trip."""
-    if reach.everywhere:
-        return reach
-    return Reach({TRIP if a == 0 else a - 1: i for a, i in reach.axes.items()})
+    return reach.renumbered({a: TRIP if a == 0 else a - 1 for a in reach.axes})
 
 
 def _stacked(reach: Reach) -> Reach:
-    if reach.everywhere:
-        return reach
-    return Reach({0 if a == TRIP else a + 1: i for a, i in reach.axes.items()})
+    return reach.renumbered({a: 0 if a == TRIP else a + 1 for a in reach.axes})
 
 
 def _last(reach: Reach) -> Reach:
-    return EVERYWHERE if TRIP in reach.axes else without_trip(reach)
+    return EVERYWHERE if TRIP in reach.axes else reach
 
 
 def _cond(walk: Walk, node: Node, operands: list[Reach]) -> list[Reach]:

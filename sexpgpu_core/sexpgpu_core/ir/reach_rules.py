@@ -3,79 +3,94 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Union
 
 from .bands import Bands, Facts
 from .graph import Node
-from .reach import EVERYWHERE, FAR, Interval, Reach, joined
+from .reach import EVERYWHERE, FAR, Reach, joined
 
 # ---- operations that move positions
-Rule = Callable[[Node, int, Reach, list[Facts]], Reach]
-
-
-def _moved(reach: Reach, by: Mapping[int, int]) -> Reach:
-    return Reach(
-        {a: (low + by.get(a, 0), high + by.get(a, 0)) for a, (low, high) in reach.axes.items()}
-    )
+Rule = Callable[[Node, int, Reach, list[Facts]], Union[Reach, None]]  # noqa: UP007
+"""Of an operand's reach, the result's; None: by the operation's own axis relations."""
 
 
 def _slice(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    steps = node.get("steps")
-    if any(steps[a] != 1 for a in reach.axes):
-        return EVERYWHERE
-    return _moved(reach, dict(enumerate(node.get("starts"))))
+    return reach.moved(dict(enumerate(zip(node.get("steps"), node.get("starts")))))
 
 
 def _slice_set(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    return reach if k == 0 else _moved(reach, {a: -s for a, s in enumerate(node.get("starts"))})
+    return reach if k == 0 else reach.moved({a: (1, -s) for a, s in enumerate(node.get("starts"))})
 
 
 def _pad(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    inner = node.get("interior") or (0,) * len(node.types[0].shape)
-    if any(inner[a] for a in reach.axes):
-        return EVERYWHERE
-    return _moved(reach, {a: -n for a, n in enumerate(node.get("low"))})
+    low, inner = node.get("low"), node.get("interior") or ()
+    if not any(inner):
+        return reach.moved({a: (1, -n) for a, n in enumerate(low)})
+    from fractions import Fraction  # of few graphs: it imports much
+
+    return reach.moved(
+        {a: (Fraction(1, 1 + i), Fraction(-low[a], 1 + i)) for a, i in enumerate(inner)}
+    )
 
 
 def _concat(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     axis = node.get("axis")
-    before = sum(v.shape[axis] for v in node.operands[:k])
-    return _moved(reach, {axis: -before})
+    return reach.moved({axis: (1, -sum(v.shape[axis] for v in node.operands[:k]))})
 
 
 def _flip(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    return EVERYWHERE if set(reach.axes) & set(node.get("axes")) else reach
+    return reach.moved({a: (-1, node.types[0].shape[a] - 1) for a in node.get("axes")})
+
+
+def _gather(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach | None:
+    """By indices that are known; any position by others."""
+    axis, batch = node.get("axis"), node.get("batch-axes") or 0
+    if k != 0:
+        return None
+    more = len(node.operands[1].shape) - batch - 1
+    rest = reach.renumbered({a: a if a < axis else a + more for a in reach.axes if a != axis})
+    if axis not in reach.axes:
+        return rest
+    from .known_indices import read_by
+
+    start = axis - batch
+    return joined(
+        [rest, read_by(node, reach.only(axis), axis, range(batch, batch + more + 1), start)]
+    )
+
+
+def _take_along(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach | None:
+    axis = node.get("axis")
+    if k != 0 or axis not in reach.axes:
+        return None
+    from .known_indices import read_by
+
+    return joined([reach.without(axis), read_by(node, reach.only(axis), axis, (axis,), 0)])
 
 
 def _conv(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     """A window of positions of each spatial axis; of the kernel nothing is known."""
-    found: dict[int, Interval] = {}
+    found = [reach.only(0)]
     channels = len(node.types[0].shape) - 1
-    for axis, (low, high) in reach.axes.items():
+    for axis in reach.axes.keys() - {0}:
         if k != 0 or axis == channels:
             return EVERYWHERE
-        if axis == 0:
-            found[axis] = low, high
-            continue
         a = axis - 1
-        if node.get("strides")[a] != 1:
-            return EVERYWHERE
         pad = node.get("padding")[a][0]
         width = node.get("dilations")[a] * (node.operands[1].shape[a] - 1)
-        found[axis] = low - pad, high - pad + width
-    return Reach(found)
+        window = reach.seen_from(axis, -pad, width - pad)
+        found.append(window.moved({axis: (node.get("strides")[a], 0)}))
+    return EVERYWHERE if k != 0 else joined(found)
 
 
 # ---- operations along an axis, where masks count
-def _banded(
-    low: int, high: int, axis: int, bands: Bands, gone: Collection[int]
-) -> tuple[int, Interval] | None:
+def _banded(reach: Reach, axis: int, bands: Bands, gone: Collection[int]) -> Reach | None:
     """What is left of a reach on an axis that is summed over: by the query axis of a band."""
     uppers = {q: most for q, k, most in bands if k == axis and q not in gone}
     lowers = {k: most for q, k, most in bands if q == axis and k not in gone}
     for query in sorted(uppers.keys() | lowers.keys()):
-        top = high + uppers[query] if query in uppers else FAR
-        bottom = low - lowers[query] if query in lowers else -FAR
-        return query, (bottom, top)
+        first = -lowers[query] if query in lowers else -FAR
+        return reach.seen_from(axis, first, uppers.get(query, FAR), query)
     return None
 
 
@@ -90,15 +105,12 @@ def _reduced(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
 
 
 def _over(reach: Reach, axes: Collection[int], bands: Bands, place: Mapping[int, int]) -> Reach:
-    parts = []
-    for axis, (low, high) in reach.axes.items():
-        if axis not in axes:
-            parts.append(Reach({place[axis]: (low, high)}))
-            continue
-        left = _banded(low, high, axis, bands, axes)
+    parts = [reach.renumbered({a: place[a] for a in reach.axes if a not in axes})]
+    for axis in reach.axes.keys() & set(axes):
+        left = _banded(reach, axis, bands, axes)
         if left is None:
             return EVERYWHERE
-        parts.append(Reach({place[left[0]]: left[1]}))
+        parts.append(left.renumbered(place))
     return joined(parts)
 
 
@@ -110,10 +122,9 @@ def _softmax(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
         bands = bands | facts[1].lifted(rank - len(node.operands[1].shape)).true
     if k == 1:
         lead = rank - len(node.operands[1].shape)
-        reach = Reach({a + lead: i for a, i in reach.axes.items()})
-    beside = Reach({a: i for a, i in reach.axes.items() if a != axis})
-    along = Reach({a: i for a, i in reach.axes.items() if a == axis})
-    return joined([beside, _over(along, (axis,), bands, {a: a for a in range(rank)})])
+        reach = reach.renumbered({a: a + lead for a in reach.axes})
+    along = _over(reach.only(axis), (axis,), bands, {a: a for a in range(rank)})
+    return joined([reach.without(axis), along])
 
 
 def _matmul(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
@@ -126,16 +137,16 @@ def _matmul(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     outer = (ranks[0] - (1 if flags[0] else 2), ranks[1] - (2 if flags[1] else 1))
     result = rank - 2, rank - 1
     found = []
-    for axis, (low, high) in reach.axes.items():
+    for axis in reach.axes:
         if axis == outer[k]:
-            found.append(Reach({result[k]: (low, high)}))
+            found.append(reach.renumbered({axis: result[k]}))
         elif axis != inner[k]:
             at = rank - ranks[k] + axis
             if node.operands[k].shape[axis] == 1 != node.types[0].shape[at]:
                 return EVERYWHERE
-            found.append(Reach({at: (low, high)}))
+            found.append(reach.renumbered({axis: at}))
         else:
-            left = _met(facts, inner, outer, result, low, high)
+            left = _met(facts, inner, outer, result, reach, axis)
             if left is None:
                 return EVERYWHERE
             found.append(left)
@@ -143,22 +154,19 @@ def _matmul(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
 
 
 def _met(
-    facts: list[Facts],
-    inner: Interval,
-    outer: Interval,
-    result: Interval,
-    low: int,
-    high: int,
+    facts: list[Facts], inner: Pair, outer: Pair, result: Pair, reach: Reach, axis: int
 ) -> Reach | None:
     for side in (0, 1):
         bands = facts[side].zero
         pair = [(q, k, m) for q, k, m in bands if {q, k} == {inner[side], outer[side]}]
-        left = _banded(low, high, inner[side], frozenset(pair), ()) if pair else None
+        on = reach.renumbered({axis: inner[side]})
+        left = _banded(on, inner[side], frozenset(pair), ()) if pair else None
         if left is not None:
-            return Reach({result[side]: left[1]})
+            return left.renumbered(dict.fromkeys(left.axes, result[side]))
     return None
 
 
+Pair = tuple[int, int]
 REDUCTIONS = (
     *("reduce-sum", "reduce-max", "reduce-min", "reduce-product", "reduce-any", "reduce-all"),
     *("argmax", "argmin", "logsumexp"),
@@ -169,6 +177,8 @@ RULES: dict[str, Rule] = {
     "pad": _pad,
     "concat": _concat,
     "flip": _flip,
+    "gather": _gather,
+    "take-along": _take_along,
     "conv": _conv,
     "softmax": _softmax,
     "matmul": _matmul,

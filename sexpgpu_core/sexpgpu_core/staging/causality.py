@@ -52,6 +52,11 @@ def reading_ahead(leak: Leak, code: str, claim: Span | None, place: Span | None)
 def seen(reach: Reach) -> str:
     """Which positions a position reads, in words."""
     high = max((high for _, high in reach.axes.values()), default=0)
+    pace = max(reach.paces.values(), key=abs, default=1)
+    if not reach.everywhere and pace < 0:
+        return "positions in reverse order, later ones too"
+    if not reach.everywhere and pace > 1:
+        return f"positions {pace} times as far, later ones too"
     if reach.everywhere or high <= 0:
         return "every position, later ones too"
     if high >= FAR // 2:
@@ -79,6 +84,7 @@ HINTS = {
     "conv": "pad on the left only: :padding '((2 0)) for a window of 3",
     "reduce-sum": "a sum or mean over all positions; (cumsum x :axis 1) sums up to the own one",
     "cumsum": "without :reverse",
+    "gather": "indices up to the own position read what comes before",
     "flip": "positions in reverse order read what comes later",
     "scan": "without :reverse; what a scan ends with has seen all positions",
 }

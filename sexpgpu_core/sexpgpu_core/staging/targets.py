@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ..diagnostics import Diagnostic, Related, diagnostic
 from ..ir.dependence import Dependence
 from ..ir.graph import Node, Value
-from ..ir.reach import Reach
+from ..ir.reach import FAR, Reach, at_own_pace
 from ..ir.types import INTEGERS
 from ..spans import Span
 from .causality import leaking, way
@@ -54,7 +54,7 @@ def _of_field(t: Tracer, field: Node, losses: list[Node]) -> Iterator[Diagnostic
     beyond: list[tuple[int, Node]] = []
     for node in losses:
         logits, labels = node.operands[:2]
-        place, read = _place(found.of(labels)), found.of(logits)
+        place, read = _place(found.of(labels)), at_own_pace(found.of(logits))
         if place is None or read.empty:
             continue
         if _sees(read, place):
@@ -78,7 +78,7 @@ def _at(place: int) -> str:
 
 def _place(reach: Reach) -> int | None:
     """Where a label stands in the field, from its own position."""
-    if reach.everywhere or set(reach.axes) != {POSITIONS}:
+    if reach.everywhere or reach.paces or set(reach.axes) != {POSITIONS}:
         return None
     low, high = reach.axes[POSITIONS]
     return low if low == high else None
@@ -86,11 +86,11 @@ def _place(reach: Reach) -> int | None:
 
 def _sees(read: Reach, place: int) -> bool:
     """Whether the logits may read the label. Labels in place are read by models that see both
-    ways too, where inputs are masked: these are left alone."""
+    ways alike too, where inputs are masked: these are left alone."""
     if read.everywhere or set(read.axes) != {POSITIONS}:
         return place != 0
     low, high = read.axes[POSITIONS]
-    return low <= place <= high and (place != 0 or high == 0)
+    return low <= place <= high and (place != 0 or high == 0 or high not in (FAR, -low))
 
 
 def _leak(t: Tracer, field: Node, found: Dependence, node: Node, place: int) -> Diagnostic:

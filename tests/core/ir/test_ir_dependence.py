@@ -162,6 +162,36 @@ def chosen(b: Builder, x: Value) -> Value:
     return loops.choose(b, test, sides[0], sides[1], {"capture:0": x})["y:0"]
 
 
+def every_other(b: Builder, x: Value, start: int = 0) -> Value:
+    return b("slice", x, starts=(0, start, 0), stops=(2, T, D), steps=(1, 2, 1))
+
+
+def spread(b: Builder, x: Value, before: int = 0) -> Value:
+    """Of (2 3 D): (2 T D) with zeros between, from index `before` on."""
+    at = {"low": (0, before, 0), "high": (0, 1 - before, 0), "interior": (0, 1, 0)}
+    return b("pad", x, value=0.0, **at)
+
+
+def swapped(b: Builder) -> Value:
+    return b("table", dtype="i32", shape=(6,), values=(1, 0, 3, 2, 5, 4))
+
+
+def later(b: Builder, places: Value) -> Value:
+    return b("add", places, b.constant(2, "i32"))
+
+
+def paired(b: Builder, x: Value) -> Value:
+    """By an index of two axes, of which the last is the place, in each example."""
+    at = b("iota", dtype="i32", shape=(2, 3, T), axis=2)
+    return b("reduce-sum", b("gather", x, at, axis=1, **{"batch-axes": 1}), axes=(1,))
+
+
+def running(b: Builder, x: Value) -> Value:
+    """Sums of each pair at its second place, at its first the place alone."""
+    first, second = every_other(b, x), every_other(b, x, 1)
+    return b("add", spread(b, first), spread(b, b("add", first, second), 1))
+
+
 CAUSAL: dict[str, Make] = {
     "a loop over positions": stepped(),
     "a loop that keeps nothing": stepped(carried=False),
@@ -185,6 +215,22 @@ CAUSAL: dict[str, Make] = {
     "a running sum": lambda b, x: b("cumsum", x, axis=1),
     "a shift to the right": shifted,
     "a window to the left": window(2, 0),
+    "turned round twice": lambda b, x: b("flip", b("tanh", b("flip", x, axes=(1,))), axes=(1,)),
+    "a running sum from the end, turned round": lambda b, x: b(
+        "flip", b("cumsum", b("flip", x, axes=(1,)), axis=1, reverse=True), axes=(1,)
+    ),
+    "every other one, spread again": lambda b, x: spread(b, every_other(b, x)),
+    "rows by their places": lambda b, x: b(
+        "gather", x, b("iota", dtype="i32", shape=(4,), axis=0), axis=1
+    ),
+    "pairs": running,
+    "rows of each example": paired,
+    "rows along": lambda b, x: b(
+        "take-along", x, b("iota", dtype="i32", shape=(2, T, D), axis=1), axis=1
+    ),
+    "turned round, looped from the end, turned back": lambda b, x: b(
+        "flip", stepped(reverse=True)(b, b("flip", x, axes=(1,))), axes=(1,)
+    ),
     "layers": lambda b, x: by_hand(b, b("add", x, masked(upto)(b, shifted(b, x)))),
 }
 AHEAD: dict[str, tuple[Make, str]] = {
@@ -207,6 +253,26 @@ AHEAD: dict[str, tuple[Make, str]] = {
         lambda b, x: b("add", x, b("reduce-sum", x, axes=(1,), keep=True)), "reduce-sum",
     ),
     "positions turned round": (lambda b, x: b("flip", x, axes=(1,)), "flip"),
+    "every other one": (lambda b, x: b("exp", every_other(b, x)), "slice"),
+    "rows by later places": (
+        lambda b, x: b("gather", x, later(b, b("iota", dtype="i32", shape=(4,), axis=0)), axis=1),
+        "gather",
+    ),
+    "an order that is written": (
+        lambda b, x: b("gather", x, swapped(b), axis=1),
+        "gather",
+    ),
+    "a running sum of what is turned round": (
+        lambda b, x: b("flip", b("cumsum", b("flip", x, axes=(1,)), axis=1), axes=(1,)), "flip",
+    ),
+    "turned round, looped, turned back": (
+        lambda b, x: b("flip", stepped()(b, b("flip", x, axes=(1,))), axes=(1,)), "flip",
+    ),
+    "indices outside": (
+        lambda b, x: b("gather", x, later(b, b("iota", dtype="i32", shape=(5,), axis=0)), axis=1,
+                       out="drop"),
+        "gather",
+    ),
     "a sort": (lambda b, x: b("sort", x, axis=1), "sort"),
 }  # fmt: skip
 
@@ -283,7 +349,7 @@ def _violations(
                 continue
             for spot in np.argwhere(~same):
                 sees = (
-                    spot[a] + low <= position <= spot[a] + high
+                    0 <= position - low - reach.pace(a) * int(spot[a]) <= high - low
                     for a, (low, high) in reach.axes.items()
                 )
                 if not any(sees):

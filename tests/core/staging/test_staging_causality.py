@@ -22,6 +22,7 @@ def claimed(form: str) -> str:
     )
 
 
+SCAN = "(nth-value 1 (scan (lambda (c v) (values (+ c v) (* c v))) (zeros '(8 8)) {}))"
 PROVED = [
     "(tanh h)",
     "(nn:rms-norm (nn:mlp h))",
@@ -29,12 +30,40 @@ PROVED = [
     "(matmul (softmax (matmul h (transpose h)) :mask (causal-mask 8)) h)",
     "(concat (zeros '(8 1 8)) (slice h :axis 1 :end -1) :axis 1)",
     "(cumsum h :axis 1)",
+    "(associative-scan #'+ h :axis 1)",
+    "(slice (associative-scan #'max (concat h h h :axis 1) :axis 1) :axis 1 :end 8)",
+    "(flip (cumsum (flip h :axis 1) :axis 1 :reverse t) :axis 1)",
+    "(gather h (iota 8) :axis 1)",
+    "(gather h (tensor '(0 0 1 2 3 4 5 6)) :axis 1)",
+    "(gather (gather h (- 7 (iota 8)) :axis 1) (- 7 (iota 8)) :axis 1)",
+    "(take-along h (broadcast-to (reshape (floor (iota 8) 2) '(1 8 1)) '(8 8 8)) :axis 1)",
+    f"(flip {SCAN.format('(flip h :axis 1) :axis 1 :reverse t')} :axis 1)",
     "(nth-value 1 (scan (lambda (c v) (values (+ c v) c)) (zeros '(8 8)) h :axis 1))",
     "(map-over (lambda (row) (cumsum row)) h)",
     '(checkpoint (nn:attention (nn:layer-norm h) :heads 2 :causal t :name "a"))',
 ]
 LATE = "(<= (unsqueeze (iota 8) 0) (+ 1 (unsqueeze (iota 8) 1)))"
 REFUSED = [
+    (
+        "(associative-scan #'+ h :axis 1 :reverse t)",
+        "associative-scan may read positions in reverse order, later ones too",
+        "(associative-scan #'+ h :axis 1 :reverse t)",
+    ),
+    (
+        f"(flip {SCAN.format('(flip h :axis 1) :axis 1')} :axis 1)",
+        "flip may read positions in reverse order, later ones too",
+        "(flip h :axis 1)",
+    ),
+    (
+        "(gather h (mod (+ (iota 8) 1) 8) :axis 1)",
+        "gather may read up to 1 position later than its own",
+        "(gather h (mod (+ (iota 8) 1) 8) :axis 1)",
+    ),
+    (
+        "(pad (slice h :axis 1 :step 2) '((0 0) (0 4) (0 0)))",
+        "slice may read positions 2 times as far, later ones too",
+        "(slice h :axis 1 :step 2)",
+    ),
     (
         f"(matmul (softmax (where {LATE} (matmul h (transpose h)) -1e9)) h)",
         "softmax may read up to 1 position later than its own",
@@ -148,6 +177,33 @@ def test_inputs_that_are_shifted_with_their_labels_leak_them() -> None:
         assert found.code == "W-TARGET-LEAK"
         assert f"tokens at {at}" in found.message
         assert found.span is not None
+
+
+def test_a_shift_in_the_wrong_direction_leaks_the_labels() -> None:
+    ahead, behind = "(slice tokens :axis 1 :start 1)", "(slice tokens :axis 1 :end -1)"
+    (found,) = told(CHARS.replace(SHIFT, f"(batch :inputs {ahead} :targets {behind})"))
+    assert found.code == "W-TARGET-LEAK"
+    assert "tokens at t, which is their label" in found.message
+
+
+LOGITS = "(nn:cross-entropy (gpt inputs) targets)"
+
+
+def test_tokens_that_are_turned_round_and_back_leak_what_comes_next() -> None:
+    assert LOGITS in CHARS
+    back = "(flip (gpt (flip inputs :axis 1)) :axis 1)"
+    (found,) = told(CHARS.replace(LOGITS, f"(nn:cross-entropy {back} targets)"))
+    assert found.code == "W-TARGET-LEAK"
+    once = "(flip (flip (gpt inputs) :axis 1) :axis 1)"
+    assert told(CHARS.replace(LOGITS, f"(nn:cross-entropy {once} targets)")) == []
+
+
+def test_a_mask_that_is_off_by_one_leaks_the_labels() -> None:
+    key, query = "(unsqueeze (iota 64) 0)", "(unsqueeze (iota 64) 1)"
+    text = CHARS.replace(":causal t", f":mask (<= {key} (+ {{}} {query}))")
+    (found,) = told(text.format(1))
+    assert found.code == "W-TARGET-LEAK"
+    assert told(text.format(0)) == []
 
 
 def test_labels_that_are_shifted_twice_are_told() -> None:
