@@ -78,7 +78,7 @@ _LATER = {
     "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
     "lints of passes": "W-EVAL-PARTIAL W-SMOOTHED-METRIC",
     "bundles": "E-CLAIM",
-    "none by design, docs/decisions/0032: lowerings give the same bits": "W-NONDETERMINISTIC",
+    "none by design, docs/decisions/0033: lowerings give the same bits": "W-NONDETERMINISTIC",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
     " E-DEVICE-LOST",
     "spellings that are old: there are none yet": "W-DEPRECATED",
