@@ -227,7 +227,7 @@ def check(
         with unasked(not asks):
             loaded = load(source, **chosen, registry=rows)  # type: ignore[arg-type]
             evaluator = loaded.evaluator
-            summary = _checked(loaded, device_of(rows, device))
+            summary = _checked(loaded, device_for(loaded, device))
     except (Problem, Problems) as error:
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
@@ -350,11 +350,10 @@ def run(
 
     selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps, "seed": seed}
     loaded = load(file, **selection, point=point, diagnostics=diagnostics)
-    chosen = device or loaded.experiment.run.device or "cpu"
     keep = (threads, name, resume, resume_changed, origin, if_exists, deadline, dry, store)
     return train(
         loaded,
-        device_of(loaded.registry, chosen),
+        device_for(loaded, device),
         compile,
         operations,
         asked=Asked(*keep, tuple(sinks)),
@@ -390,3 +389,12 @@ def device_of(registry: Registry, name: str | None) -> Device:
     if name is None:
         name = "cpu" if registry.get("devices", "cpu") is not None else "reference"
     return device(name, registry)
+
+
+def device_for(loaded: Loaded, name: str | None) -> Device:
+    """The device that is asked for, else the one that the file hints at. E-DEVICE-UNKNOWN."""
+    hint = loaded.experiment.run.device
+    try:
+        return device_of(loaded.registry, name or hint)
+    except Problem as unknown:
+        raise (unknown if name else unknown.locate(loaded.experiment.run.span)) from None

@@ -362,7 +362,12 @@ def _explain(
     def explain(fault: Fault) -> Cause | None:
         from .compile.replay import Replay
 
-        return Replay(compiled.job.units, session, operations())(fault)
+        known = [stage.optimization for stage in compiled.stages.values()]
+
+        def group(path: str) -> Any:
+            return next((o.groups[o.group_of[path]] for o in known if path in o.group_of), None)
+
+        return Replay(compiled.job.units, session, operations(), group)(fault)
 
     return explain
 

@@ -74,9 +74,6 @@ NAMED: set[str] = set()
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
-    "several stages with unlike optimizers": "E-GROUP-STAGE",
-    "lints of optimizers and schedules": "W-PARAM-RANK W-SCHEDULE",
-    "lints of passes": "W-EVAL-PARTIAL W-SMOOTHED-METRIC",
     "bundles": "E-CLAIM",
     "none by design, docs/decisions/0033: lowerings give the same bits": "W-NONDETERMINISTIC",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"

@@ -309,8 +309,3 @@ def test_progress_is_that_of_the_counter_which_ends_the_run() -> None:
     assert Progress(10, step=4).share == 0.4
     assert Progress(10, step=4, counters={"tokens": 30}, until=("tokens", 40)).share == 0.75
     assert Progress(10, counters={"tokens": 50}, until=("tokens", 40)).copy().share == 1.0
-
-
-def test_a_dtype_of_frozen_parameters_is_refused() -> None:
-    source = changed("adapters", ('"**/w") :frozen', '"**/w") :frozen :dtype :bf16'))
-    assert codes(source) == ["E-UNSUPPORTED"]

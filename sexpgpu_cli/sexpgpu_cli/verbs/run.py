@@ -79,7 +79,7 @@ def run(
         result = api.run(
             file,
             **selection,
-            device=device or invocation.settings.device or "cpu",
+            device=device or invocation.settings.device,
             threads=threads or invocation.settings.threads,
             **asked,
             dry=dry_run,

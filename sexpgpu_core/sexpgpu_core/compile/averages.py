@@ -9,7 +9,7 @@ from ..diagnostics import Problem, diagnostic, problem
 from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import PassDeclaration
 from ..spans import Span
-from ..staging.traced import Optimization, Traced
+from ..staging.traced import Optimization, Traced, TracedOutput
 from ..step.updates import averaged_states, groups_due
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def check_averages(declared: PassDeclaration, stages: Collection[StageTrace]) ->
         raise _missing(f"pass {declared.name} reads averaged weights", declared.span)
 
 
-def check_states(evaluator: Evaluator, declared: PassDeclaration, traced: Traced | None) -> None:
+def check_states(
+    evaluator: Evaluator, declared: PassDeclaration, traced: Traced | TracedOutput | None
+) -> None:
     """W-EMA-STATE of a pass that reads averaged weights and live statistics beside them."""
     if declared.weights != "ema" or traced is None:
         return

@@ -6,19 +6,33 @@ Nothing of training is traced for them, and nothing of them for a run.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, Problems, nearest, problem
 from ..evaluator.evaluator import Evaluator
-from ..experiment.declarations import Experiment
+from ..experiment.declarations import Experiment, PassDeclaration
 from ..ir import Operations
 from ..ir.graph import Value
 from ..ir.types import FLOATS, INTEGERS
+from ..records import NamedTuple
 from ..staging.forms.outputs import Output
 from ..staging.trace import trace_output
 from ..staging.traced import Parameter, TracedOutput
 from .stages import Tracing
 from .traces import Traces
+
+
+class OfPass(NamedTuple):
+    """The pass that an output is computed in, and which names have an average."""
+
+    declared: PassDeclaration
+    averaged: frozenset[str]
+
+    def told(self) -> dict[str, Any]:
+        """As `trace_output` takes it."""
+        weights = "ema" if self.declared.weights == "ema" else "live"
+        return {"of_pass": self.declared.name, "weights": weights, "averaged": self.averaged}
 
 
 class Serving:
@@ -30,9 +44,10 @@ class Serving:
         evaluator: Evaluator,
         operations: Operations,
         loaders: Mapping[str, Loader],
+        tracing: Tracing | None = None,
     ) -> None:
         self.experiment, self.operations = experiment, operations
-        self.tracing = Tracing(experiment, evaluator, operations, loaders)
+        self.tracing = tracing or Tracing(experiment, evaluator, operations, loaders)
 
     def output(self, name: str) -> Output:
         """E-USAGE-VALUE where there is none."""
@@ -67,9 +82,13 @@ class Serving:
         rows: int,
         known: Mapping[str, Parameter] | None = None,
         length: int | None = None,
+        of: OfPass | None = None,
     ) -> TracedOutput:
-        """For so many rows; `length`: of the sequences of an autoregressive output."""
+        """For so many rows; `length`: of the sequences of an autoregressive output; `of`: the pass
+        that computes it."""
         loader, stage = self.stage(name)
+        if of is not None and of.declared.loader and of.declared.stage:
+            loader, stage = of.declared.loader, of.declared.stage
         fields = self.tracing.fields(loader, stage, rows)
         if length is not None:
             fields = {n: t._replace(shape=(rows, length)) for n, t in fields.items()}
@@ -83,6 +102,7 @@ class Serving:
             fields,
             self.tracing.batch(loader, rows),
             known=known,
+            **(of.told() if of is not None else {}),
         )
 
     def context(self, name: str) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import problem
 from ..ir.types import Type, numpy_dtype
 from ..staging.init_program import InitProgram
 from ..staging.initialize import initial_value
 from ..staging.tensor import FileTensor
-from ..staging.traced import Parameter, State, Traced
+from ..staging.traced import Parameter, State, Traced, TracedOutput
 from ..step.updates import averaged_states
 from .stages import PassTrace, StageTrace
 from .traces import Traces
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def files_of(traces: Traces) -> dict[str, FileTensor]:
     """Arrays of files that any program reads, by persistent name."""
-    every = [stage.traced for stage in traces.stages.values()]
+    every: list[Traced | TracedOutput] = [s.traced for s in traces.stages.values()]
     for trace in traces.passes.values():
         every += [traced for _, traced, _ in trace.programs()]
     return {f"constant:{name}": file for t in every for name, file in t.files.items()}
@@ -71,7 +72,36 @@ def persistent_types(
     return {**parameters, **optimizer, **averages, **states, **constants}
 
 
-def _rows(traced: Traced, blocks: int) -> dict[str, Type]:
+def check_groups(stages: Mapping[str, StageTrace]) -> None:
+    """E-GROUP-STAGE where a parameter is kept otherwise, or has other optimizer states, in a stage
+    than in another (R39): what one stage left, the next could not read."""
+    first: dict[str, tuple[str, Any]] = {}
+    for key, stage in stages.items():
+        groups, updates = stage.optimization, stage.optimization.updates
+        for path, parameter in stage.traced.parameters.items():
+            states = [(s.name, s.type) for s in updates[path].states] if path in updates else None
+            found = parameter.type, states
+            where, before = first.setdefault(path, (key, found))
+            if before[0] == found[0] and (None in (before[1], states) or before[1] == states):
+                if before[1] is None:
+                    first[path] = key, found
+                continue
+            index = groups.group_of.get(path)
+            raise problem(
+                "E-GROUP-STAGE",
+                f"{path} has {_words(found)} in {key}, and {_words(before)} in {where}",
+                hint="one optimizer for it in all stages; its rate may follow (ctx :stage)",
+                path=path,
+            ).locate(groups.groups[index].span if index is not None else parameter.span)
+
+
+def _words(kept: tuple[Type, Any]) -> str:
+    type, states = kept
+    named = " ".join(name for name, _ in states or ()) or "none"
+    return f"type {type} with the optimizer's states {named}"
+
+
+def _rows(traced: Traced | TracedOutput, blocks: int) -> dict[str, Type]:
     """States of rows of one program: a row for each of the whole batch."""
     found = {}
     for state in traced.states.values():

@@ -23,7 +23,7 @@ from ..runtime.job import Job, MetricSpec, Observed, PassFacts, ProgramFacts, St
 from ..runtime.sampling import Resampled
 from ..staging.optimize import cadences, cycle
 from ..staging.trace import unreached
-from ..staging.traced import Metric, Traced
+from ..staging.traced import Metric, Traced, TracedOutput
 from ..step import build_step
 from ..step.scaling import LOSS_SCALES
 from .collector import collector_off
@@ -32,7 +32,7 @@ from .persistents import files_named, files_of, initials, persistent_types
 from .phases import Phases
 from .probes import Row
 from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
-from .stages import PassTrace, StageTrace, observer_of, program_of, steps_of
+from .stages import PassTrace, StageTrace, Tracing, observer_of, program_of, steps_of
 from .summary import memory, sampling, summarize
 from .traces import Traces, trace_experiment
 
@@ -223,7 +223,7 @@ def _job(
     return Job(
         experiment=traces.experiment,
         stages=facts,
-        passes={n: _pass_facts(n, t, units) for n, t in traces.passes.items()},
+        passes={n: _pass_facts(n, t, units, traces.tracing) for n, t in traces.passes.items()},
         units=tuple(units.values()),
         persistent=persistent,
         initial=initials(
@@ -329,15 +329,23 @@ def _rows(type: Any, blocks: int) -> Any:
     return type._replace(shape=(type.shape[0] * blocks, *type.shape[1:]))
 
 
-def _pass_facts(name: str, trace: PassTrace, units: Mapping[str, Unit]) -> PassFacts:
-    def facts(program: str, traced: Traced, rows: int) -> ProgramFacts:
+def _pass_facts(
+    name: str, trace: PassTrace, units: Mapping[str, Unit], tracing: Tracing
+) -> PassFacts:
+    def facts(program: str, traced: Traced | TracedOutput, rows: int) -> ProgramFacts:
         scalars = scalars_of(units[program].graph, traced.scalars)
         return ProgramFacts(program, traced.fields, scalars, metric_specs(traced.metrics), rows)
 
     found = {n: facts(n, traced, rows) for n, traced, rows in trace.programs()}
     parts = [found.get(f"eval/{name}{part}") for part in ("", "/rest", "/end")]
     whole, rest, end = parts
-    return PassFacts(name, trace.loader, trace.stage, whole, rest, trace.declared.batches, end)
+    of, output, loader = trace.whole or trace.rest, None, trace.declared.loader
+    if isinstance(of, TracedOutput):
+        from .output_passes import facts_of
+
+        output = facts_of(tracing, trace.declared, of)
+    batches = trace.declared.batches
+    return PassFacts(name, loader, trace.stage, whole, rest, batches, end, output)
 
 
 def metric_specs(metrics: Sequence[Metric]) -> tuple[MetricSpec, ...]:

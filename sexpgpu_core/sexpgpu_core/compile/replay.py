@@ -6,7 +6,8 @@ device's, so a value that is only just not finite may not be seen again: then th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..device import Session, Unit
@@ -15,32 +16,54 @@ from ..ir import Graph, Operations
 from ..ir.graph import Node
 from ..ir.interpret import run
 from ..runtime.fault import Cause, Fault
+from ..staging.traced import Group
 
 
 class _Found(Exception):
     """The first node whose value is not finite, and what it was given."""
 
-    def __init__(self, node: Node, arrays: tuple[Any, ...]) -> None:
+    def __init__(self, graph: Graph, node: Node, arrays: tuple[Any, ...]) -> None:
         super().__init__(node.operation)
-        self.node, self.arrays = node, arrays
+        self.graph, self.node, self.arrays = graph, node, arrays
 
 
 class Replay:
     """Explains faults of a session's programs; what `runtime.run` takes as `explain`."""
 
-    def __init__(self, units: Sequence[Unit], session: Session, operations: Operations) -> None:
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        session: Session,
+        operations: Operations,
+        groups: Callable[[str], Group | None] = lambda path: None,
+    ) -> None:
+        self._groups = groups
         self._graphs = {unit.name: unit.graph for unit in units}
         self._session = session
         self._operations = operations
 
     def __call__(self, fault: Fault) -> Cause | None:
         graph = self._graphs[fault.program]
+        inputs = self._inputs(graph, fault)
         try:
-            run(graph, self._inputs(graph, fault), self._operations, watch=_watch)
+            run(graph, inputs, self._operations, watch=_watch)
         except _Found as found:
-            return _cause(graph, found)
+            return _cause(found)
         except Problem as found:
             return _of_index(found.diagnostic)
+        return self._of_before(inputs)
+
+    def _of_before(self, inputs: Mapping[str, Any]) -> Cause | None:
+        """The first value that was not finite before the step: the update of an earlier one made
+        it, which only a loss or a gradient that it reaches shows."""
+        for name, array in inputs.items():
+            kind, _, path = name.partition(":")
+            if kind in KEPT and _wrong(array):
+                owner = path if kind == "parameter" else path.rpartition("/")[0]
+                group = self._groups(owner)
+                if group is None:
+                    return Cause("update", path, None, (_range(array),))
+                return Cause(group.name, path, group.span, (_range(array),))
         return None
 
     def _inputs(self, graph: Graph, fault: Fault) -> Mapping[str, Any]:
@@ -56,12 +79,16 @@ class Replay:
         return found
 
 
-def _watch(node: Node, arrays: tuple[Any, ...], values: tuple[Any, ...]) -> None:
+KEPT = ("parameter", "optimizer", "state")
+"""Kinds of values that a step leaves to the next."""
+
+
+def _watch(graph: Graph, node: Node, arrays: tuple[Any, ...], values: tuple[Any, ...]) -> None:
     """Stop where a value is not finite and none that it was made of was not."""
     if node.operation in ("constant", "input"):
         return
     if any(_wrong(v) for v in values) and not any(_wrong(a) for a in arrays):
-        raise _Found(node, arrays)
+        raise _Found(graph, node, arrays)
 
 
 def _wrong(array: Any) -> int:
@@ -73,8 +100,8 @@ def _wrong(array: Any) -> int:
     return int(array.size - np.isfinite(array.astype(np.float64)).sum())
 
 
-def _cause(graph: Graph, found: _Found) -> Cause:
-    origin = graph.origin(found.node)
+def _cause(found: _Found) -> Cause:
+    origin = found.graph.origin(found.node)
     given = tuple(_range(a) for a in found.arrays if a.size)
     if origin is None:
         return Cause(found.node.operation, "", None, given)
@@ -82,12 +109,14 @@ def _cause(graph: Graph, found: _Found) -> Cause:
 
 
 def _range(array: Any) -> dict[str, float]:
+    """Of the finite elements; NaN where there is none."""
     import numpy as np
 
     wide = array.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
     return {
-        "minimum": float(wide.min()),
-        "maximum": float(wide.max()),
+        "minimum": float(finite.min()) if finite.size else math.nan,
+        "maximum": float(finite.max()) if finite.size else math.nan,
         "non_finite": _wrong(array),
     }
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
-from ..diagnostics import Problem, Problems, problem
+from ..diagnostics import Problem, Problems, nearest, problem
 from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment, PassDeclaration
 from ..ir import Operations
@@ -22,7 +23,7 @@ from ..staging.trace import (
     trace_pass,
     trace_stage,
 )
-from ..staging.traced import Optimization, Parameter, Traced
+from ..staging.traced import Optimization, Parameter, Traced, TracedOutput
 from .averages import averaged_paths, check_averages, check_reads, check_states
 from .identity import host_code
 from .sealing import ROWS, judgement
@@ -47,10 +48,10 @@ class PassTrace(NamedTuple):
     """A pass: for batches of B rows, and for the rows that are left (None: not needed)."""
 
     declared: PassDeclaration
-    loader: str
+    loader: str  # of whose stage it is traced
     stage: str
-    whole: Traced | None
-    rest: Traced | None
+    whole: Traced | TracedOutput | None
+    rest: Traced | TracedOutput | None
     rows: int
     rest_rows: int
     precision: str = "f32"
@@ -63,12 +64,15 @@ class PassTrace(NamedTuple):
         traced = self.whole or self.rest
         return traced.parameters if traced is not None else {}
 
-    def programs(self) -> list[tuple[str, Traced, int]]:
+    def programs(self) -> list[tuple[str, Traced | TracedOutput, int]]:
         """Names of its programs, what each was traced to, and how many rows it takes."""
         name = f"eval/{self.declared.name}"
-        whole, rest, end = (name, self.whole, self.rows), self.rest, self.end
-        found = [whole, (f"{name}/rest", rest, self.rest_rows)]
-        found.append((f"{name}/end", end, end.rows if end is not None else 0))
+        end = self.end
+        found: list[tuple[str, Traced | TracedOutput | None, int]] = [
+            (name, self.whole, self.rows),
+            (f"{name}/rest", self.rest, self.rest_rows),
+            (f"{name}/end", end, end.rows if end is not None else 0),
+        ]
         return [(n, traced, rows) for n, traced, rows in found if traced is not None]
 
 
@@ -132,11 +136,10 @@ class Tracing:
         if until is None:
             return self._known_steps(self.bound())
         loader, stage = self.training_stages()[0]
-        grows = self._counters(loader, stage).get(until[0], 0)
+        counters = self._counters(loader, stage)
+        grows = counters.get(until[0], 0)
         if grows <= 0:
-            raise problem("E-STEPS-UNKNOWN", f"no counter :{until[0]} grows in :{stage}").locate(
-                self.experiment.run.span
-            )
+            raise _grows_not(until[0], stage, counters).locate(self.experiment.run.span)
         return math.ceil(until[1] / grows)
 
     def bound(self) -> int | None:
@@ -194,7 +197,8 @@ class Tracing:
                 rows=rows,
                 microbatches=blocks,
             ).locate(declared.span or self.experiment.run.span)
-        traced = trace_stage(
+        trace = partial(
+            trace_stage,
             self.experiment,
             self.evaluator,
             self.operations,
@@ -205,6 +209,7 @@ class Tracing:
             steps=steps,
             microbatches=blocks,
         )
+        traced = trace()
         optimization = trace_optimizer(
             self.experiment,
             self.evaluator,
@@ -213,6 +218,8 @@ class Tracing:
             steps=steps,
             microbatches=blocks,
         )
+        if kept := optimization.kept(traced.parameters):
+            traced = trace(kept=kept)
         check_reads(traced, optimization)
         counters = self._counters(loader, stage)
         precision = self.precision(loader, stage)
@@ -225,16 +232,18 @@ class Tracing:
 
     def evaluation(
         self, declared: PassDeclaration, stages: Mapping[str, StageTrace], steps: int
-    ) -> PassTrace | None:
-        """One pass over a loader's stage; None for a pass of an output alone."""
-        if declared.loader is None or declared.stage is None:
-            return None
-        loader, stage = declared.loader, declared.stage
-        rows = self.loaders[loader].rows(stage)
-        whole, rest = self.loaders[loader].evaluation_rows(stage, declared.batches)
+    ) -> PassTrace:
+        """One pass: over a loader's stage, of an output, or of an output over a stage."""
         check_averages(declared, stages.values())
         known = {p: v for s in stages.values() for p, v in s.traced.parameters.items()}
         averaged = averaged_paths(stages.values())
+        if declared.output is not None:
+            return self._of_output(declared, known, averaged)
+        assert declared.loader is not None
+        assert declared.stage is not None
+        loader, stage = declared.loader, declared.stage
+        rows = self.loaders[loader].rows(stage)
+        whole, rest = self.loaders[loader].evaluation_rows(stage, declared.batches)
         of_whole = self._pass(declared, rows, known, averaged, steps) if whole else None
         of_rest = self._pass(declared, rest, known, averaged, steps) if rest else None
         check_states(self.evaluator, declared, of_whole or of_rest)
@@ -256,13 +265,28 @@ class Tracing:
             ends,
         )
 
+    def _of_output(
+        self,
+        declared: PassDeclaration,
+        known: Mapping[str, Parameter],
+        averaged: frozenset[str],
+    ) -> PassTrace:
+        from .output_passes import stage_of, whole_and_rest
+
+        whole, rest = whole_and_rest(self, declared, known, averaged)
+        check_states(self.evaluator, declared, whole or rest)
+        at = stage_of(self, declared)
+        sizes = (whole.rows or 1 if whole else 0), (rest.rows or 1 if rest else 0)
+        return PassTrace(declared, *at, whole, rest, *sizes, self.precision(*at), averaged)
+
     def judgement(self, trace: PassTrace, steps: int) -> str:
         """How a pass judges, by a trace for few rows; by its own where it wants its batch."""
         evaluator = self.evaluator
+        traced: Traced | TracedOutput | None
         warned, printed = len(evaluator.diagnostics), len(evaluator.output)
         try:
             known, averaged = trace.parameters, trace.averaged
-            traced: Traced | None = self._pass(trace.declared, ROWS, known, averaged, steps)
+            traced = self._small(trace.declared, known, averaged, steps)
         except (Problem, Problems):
             traced = trace.whole or trace.rest
         finally:
@@ -270,8 +294,23 @@ class Tracing:
         assert traced is not None, "a pass has a batch or a rest"
         return judgement(traced.graph, self.operations)
 
+    def _small(
+        self,
+        declared: PassDeclaration,
+        known: Mapping[str, Parameter],
+        averaged: frozenset[str],
+        steps: int,
+    ) -> Traced | TracedOutput:
+        if declared.output is None:
+            return self._pass(declared, ROWS, known, averaged, steps)
+        from .output_passes import traced_output
+
+        return traced_output(self, declared, ROWS, known, averaged)
+
     def evaluated(self, trace: PassTrace) -> tuple[str, tuple[Any, ...]]:
         """The fingerprint of what a pass reads, and how it reads it."""
+        if trace.declared.loader is None:
+            return "", ()
         of = self.experiment.loaders[trace.loader]
         declared = of.stages[trace.stage]
         windows = declared.windows or of.windows
@@ -320,3 +359,16 @@ class Tracing:
         if self.experiment.loaders[loader].whole:
             return dict(of)
         return {name: Type(t.dtype, (rows, *t.shape)) for name, t in of.items()}
+
+
+def _grows_not(name: str, stage: str, counters: Mapping[str, int]) -> Problem:
+    """E-STEPS-UNKNOWN of a counter of :until, with the nearest."""
+    near = nearest(name, counters)
+    listed = " ".join(f":{c}" for c in counters) or "none; (counter :tokens n) in the loader"
+    return problem(
+        "E-STEPS-UNKNOWN",
+        f"no counter :{name} grows in :{stage}",
+        hint=f"did you mean :{near}?" if near else f"its counters: {listed}",
+        written=f":{name}",
+        nearest=f":{near}" if near else None,
+    )

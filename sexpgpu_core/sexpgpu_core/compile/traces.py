@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ..staging.cadence import never_run, tested_often
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
 from ..staging.forms.file_tensors import leaking
+from . import lints
 from .identity import evaluation_id, experiment_id, ir_hash
 from .phases import Phases
 from .stages import PassTrace, StageTrace, Tracing
@@ -74,9 +75,13 @@ def trace_experiment(
     _check_loaders(evaluator, tracing)
     steps, ahead = tracing.steps(), tracing.ahead
     stages, passes = _traced(tracing, steps, phases)
+    if len(stages) > 1:
+        from .persistents import check_groups
+
+        check_groups(stages)
     for leak in leaking(evaluator.host.collector.statistics, tracing.training_stages()):
         evaluator.warn(leak)
-    _check_passes(experiment, evaluator, stages, passes, steps)
+    _check_passes(experiment, evaluator, stages, passes, steps, loaders)
     data = {key: loaders[key.split(":")[0]].fingerprint(key.split(":")[1]) for key in stages}
     pairs = {key: (s.traced, s.optimization) for key, s in stages.items()}
     ir = ir_hash(experiment, pairs, operations, _course(experiment, ahead))
@@ -124,6 +129,7 @@ def _check_passes(
     stages: Mapping[str, StageTrace],
     passes: Mapping[str, PassTrace],
     steps: int,
+    loaders: Mapping[str, Loader],
 ) -> None:
     """E-SERIES where no pass or training stage reports such a metric; W-EVAL-NEVER."""
     reported: dict[str, list[str]] = {}
@@ -132,11 +138,29 @@ def _check_passes(
     for name, t in [*traced, *every]:
         reported.setdefault(name, []).extend(m.name for m in t.metrics)
     check_series(experiment, reported)
+    for found in _lints(experiment, stages, passes, loaders, steps):
+        evaluator.warn(found)
     for found in tested_often(experiment):
         evaluator.warn(found)
     if not experiment.selection.get("steps"):
         for found in never_run(experiment, steps):
             evaluator.warn(found)
+
+
+def _lints(
+    experiment: Experiment,
+    stages: Mapping[str, StageTrace],
+    passes: Mapping[str, PassTrace],
+    loaders: Mapping[str, Loader],
+    steps: int,
+) -> Iterator[Diagnostic]:
+    yield from lints.unset(stages.values())
+    yield from lints.partial_passes(passes, loaders)
+    yield from lints.smoothed(passes)
+    first = next(iter(stages.values()))
+    yield from lints.decayed(first)
+    if not experiment.selection.get("steps") and len(stages) == 1:
+        yield from lints.ill_timed(first, steps)
 
 
 def _traced(

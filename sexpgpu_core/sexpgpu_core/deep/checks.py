@@ -128,7 +128,7 @@ def repeats(trial: Trial, said: list[Diagnostic]) -> Seen:
 def _first_batches(trial: Trial) -> tuple[Any, list[Arrays]] | None:
     """The program of the first pass that has one for whole batches, and up to two of those."""
     for facts in trial.passes():
-        if facts.whole is None:
+        if facts.whole is None or facts.loader is None or facts.output is not None:
             continue
         loader = trial.copy.loaded.loaders[facts.loader]
         found: list[Arrays] = []

@@ -69,6 +69,7 @@ class Trial:
                 tracing.batch(name, rows // blocks),
                 steps=self.copy.traces.steps,
                 microbatches=blocks,
+                kept={path: p.type.dtype for path, p in self.stage.traced.parameters.items()},
             )
         except (Problem, Problems):
             return {}  # no affine objective: the file is for one block alone

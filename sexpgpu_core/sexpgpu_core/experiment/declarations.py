@@ -100,7 +100,8 @@ class LoaderDeclaration(NamedTuple):
 
 
 class PassDeclaration(NamedTuple):
-    """`at`: steps and "end". `weights`: live, ema, or ("best", series)."""
+    """`at`: steps and "end". `weights`: live, ema, or ("best", series). `save`: None, True (an
+    .npz), or ("png", columns; None: as wide as high)."""
 
     name: str
     doc: str

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-Watch = Callable[[Node, tuple[Any, ...], tuple[Any, ...]], None]
-"""Told of every node: its operands' arrays and its own."""
+Watch = Callable[[Graph, Node, tuple[Any, ...], tuple[Any, ...]], None]
+"""Told of every node, those of bodies among them: its graph, its operands' arrays and its own."""
 
 
 def run(
@@ -90,7 +90,7 @@ class _Run:
         else:
             found = self._apply(node, arrays, types)
         if self.watch is not None:
-            self.watch(node, arrays, found)
+            self.watch(self.graph, node, arrays, found)
         for i, value in enumerate(found):
             self.values[node.id, i] = value
 
@@ -139,7 +139,7 @@ class _Run:
 
     def body(self, key: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """A body's results by name."""
-        return run(self.graph.bodies[key], given, self.operations, self.f64)
+        return run(self.graph.bodies[key], given, self.operations, self.f64, self.watch)
 
     def _expanded(self, node: Node, arrays: tuple[Any, ...]) -> tuple[Any, ...]:
         graph = expansion(node, self.operations)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
@@ -11,7 +11,7 @@ from ..device import Outcome
 from ..records import NamedTuple
 from .fault import Cause, Fault, index
 from .job import MetricSpec, PassFacts, ProgramFacts
-from .metrics import Accumulator
+from .metrics import Accumulator, joined
 from .progress import evaluate
 
 if TYPE_CHECKING:
@@ -21,18 +21,19 @@ _IN_FLIGHT = 2
 
 
 class PassResult(NamedTuple):
-    """`metrics` by name as written, without the pass's."""
+    """`metrics` by name as written, without the pass's; `arrays`: what an output gives."""
 
     metrics: dict[str, float]
     examples: int
     batches: int
     complete: bool
+    arrays: Mapping[str, Any] = {}
 
 
 def run_pass(
     session: Session,
     facts: PassFacts,
-    loader: Loader,
+    loader: Loader | None,
     context: Mapping[str, float],
     stopped: Callable[[], bool],
     explain: Callable[[Fault], Cause | None],
@@ -40,20 +41,22 @@ def run_pass(
     """Run it; None where `stopped` broke it off. Raises E-RUN-INDEX and what the loader does.
 
     `context`: the step scalars of the moment; `position` is added, the first row's example.
+    `loader` None: of an output that reads no batch.
     """
     program = facts.whole or facts.rest
     if program is None:
         return PassResult({}, 0, 0, True)
-    total, flying = Total(program.metrics, facts.end), deque[tuple[Fault, "Pending", int]]()
+    total, flying = Total(program.metrics, facts), deque[tuple[Fault, "Pending", int]]()
     examples = batches = 0
-    names = tuple(program.fields)
-    for batch in loader.evaluation(facts.stage, facts.batches, names):
+    drawn = facts.output.drawn() if facts.output is not None else {}
+    for batch in _batches(facts, loader, tuple(program.fields)):
         if stopped():
             _settle_all(flying, total, explain)
             return None
         chosen = _program_for(facts, batch)
-        flying.append(_launch(session, chosen, batch, {**context, "position": examples}))
-        examples += chosen.rows
+        at = {**context, "position": examples}
+        flying.append(_launch(session, chosen, batch, at, drawn))
+        examples += chosen.rows if loader is not None else 0
         batches += 1
         while len(flying) >= _IN_FLIGHT:
             _settle(*flying.popleft(), total, explain)
@@ -61,19 +64,29 @@ def run_pass(
     if facts.end is not None:
         at = {**context, "position": 0}
         _settle(*_launch(session, facts.end, total.joined(), at), total, explain)
-    seen = loader.examples(facts.stage)
-    return PassResult(total.values(), examples, batches, seen is None or examples == seen)
+    seen = loader.examples(facts.stage) if loader is not None else None
+    whole = seen is None or examples == seen
+    return PassResult(total.values(), examples, batches, whole, total.outputs())
+
+
+def _batches(
+    facts: PassFacts, loader: Loader | None, names: tuple[str, ...]
+) -> Iterable[Mapping[str, Any]]:
+    return [{}] if loader is None else loader.evaluation(facts.stage, facts.batches, names)
 
 
 class Total:
     """What a pass reports: sums over its batches, and what is computed once of what `end` reads of
-    every batch."""
+    every batch; and the arrays of an output."""
 
-    def __init__(self, specs: tuple[MetricSpec, ...], end: ProgramFacts | None) -> None:
+    def __init__(self, specs: tuple[MetricSpec, ...], facts: PassFacts) -> None:
+        end = facts.end
         self._sums = Accumulator(specs)
         self._ends = Accumulator(end.metrics if end is not None else ())
         self._pieces: dict[str, list[Any]] = {n: [] for n in (end.fields if end else ())}
         self._program = end.program if end is not None else ""
+        self._axes = facts.output.axes if facts.output is not None else {}
+        self._outputs: dict[str, list[Any]] = {name: [] for name in self._axes}
 
     def add(self, program: str, results: Mapping[str, Any], rows: int) -> None:
         """The results of one batch, or of the end."""
@@ -83,6 +96,13 @@ class Total:
         self._sums.add(results, rows)
         for name, pieces in self._pieces.items():
             pieces.append(results[name])
+        for name, pieces in self._outputs.items():
+            if self._axes[name] is not None or not pieces:
+                pieces.append(results[f"output:{name}"])
+
+    def outputs(self) -> dict[str, Any]:
+        """By name, rows of every batch in order; what has none is the first batch's."""
+        return {name: joined(pieces, self._axes[name]) for name, pieces in self._outputs.items()}
 
     def joined(self) -> dict[str, Any]:
         """The fields of the end: rows of every batch in order."""
@@ -106,10 +126,14 @@ def _program_for(facts: PassFacts, batch: Mapping[str, Any]) -> ProgramFacts:
 
 
 def _launch(
-    session: Session, program: ProgramFacts, batch: Mapping[str, Any], context: Mapping[str, float]
+    session: Session,
+    program: ProgramFacts,
+    batch: Mapping[str, Any],
+    context: Mapping[str, float],
+    drawn: Mapping[str, Any] = {},
 ) -> tuple[Fault, Pending, int]:
     scalars = evaluate(program.scalars, context)
-    fields = {name: batch[name] for name in program.fields}
+    fields = {**{name: batch[name] for name in program.fields}, **drawn}
     step = int(context["step"])
     fault = Fault("index", program.program, step, fields, scalars, Outcome(True))
     return fault, session.program(program.program).launch(fields, scalars), program.rows

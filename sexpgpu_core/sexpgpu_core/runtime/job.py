@@ -89,18 +89,30 @@ class StageFacts(NamedTuple):
         return "(ctx :loss-scale)" in self.step.scalars
 
 
+class OutputFacts(NamedTuple):
+    """What a pass computes beside metrics: results `output:NAME`. `axes`: of rows, by name; None:
+    of none. `drawn`: fields that are no batch's. `save`: as a pass declares it."""
+
+    name: str
+    axes: Mapping[str, int | None]
+    drawn: Callable[[], Mapping[str, np.ndarray]]
+    save: Any
+
+
 class PassFacts(NamedTuple):
     """An evaluation pass: `whole` for batches of B rows, `rest` for the last short one, if any.
 
-    `end`: what runs once, of results `over:I` of every batch, joined; they are its fields."""
+    `end`: what runs once, of results `over:I` of every batch, joined; they are its fields. `loader`
+    None: it runs once, without a batch."""
 
     name: str
-    loader: str
+    loader: str | None
     stage: str
     whole: ProgramFacts | None
     rest: ProgramFacts | None
     batches: int | None
     end: ProgramFacts | None = None
+    output: OutputFacts | None = None
 
     @property
     def metrics(self) -> tuple[MetricSpec, ...]:

@@ -28,6 +28,7 @@ from .reporting import Reporter
 from .resume import restore
 from .sampling import Plan, Sampling
 from .signals import Signals
+from .weights import Weights
 
 if TYPE_CHECKING:
     from ..device import Pending, Session
@@ -95,7 +96,8 @@ class Loop:
         self._next: str | None = self._stage
         self._until = job.steps if until is None else min(until, job.steps)
         self._requested, self._hurried = False, not keep
-        self.passes = Passes(job, session, folder, loaders, self.report, self.explain)
+        weights = Weights(job, session, folder, self.report.ledger, self.saver)
+        self.passes = Passes(job, session, folder, loaders, self.report, self.explain, weights)
 
     # -- the loop
 

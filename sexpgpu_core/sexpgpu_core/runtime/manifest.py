@@ -104,7 +104,14 @@ def _weights(file: Mapping[str, Any]) -> dict[str, Any]:
 
 def _pass(job: Job, name: str) -> dict[str, Any]:
     facts, declared = job.passes[name], job.experiment.passes[name]
-    said: dict[str, Any] = {"loader": f"{facts.loader}:{facts.stage}", "batches": facts.batches}
+    said: dict[str, Any] = {"batches": facts.batches}
+    if facts.loader is not None:
+        said["loader"] = f"{facts.loader}:{facts.stage}"
+    if declared.output is not None:
+        said["output"] = declared.output
+    if declared.weights != "live":
+        best = isinstance(declared.weights, tuple)
+        said["weights"] = f"best {declared.weights[1]}" if best else declared.weights
     if declared.every:
         said["every"] = declared.every
     if declared.at:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .job import MetricSpec
@@ -14,6 +14,13 @@ _COMBINE = {"max": max, "min": min}
 def scalar(value: Any) -> float:
     """A result of one element as a Python float, exactly."""
     return float(value.item()) if hasattr(value, "item") else float(value)
+
+
+def joined(pieces: Sequence[Any], axis: int | None) -> Any:
+    """Arrays of launches one after another on the axis of rows; None: there is one."""
+    import numpy as np
+
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis or 0)
 
 
 class Accumulator:

@@ -36,6 +36,7 @@ class Mirror:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._offset, self._lines, self._beats = 0, 0, 0
+        self._put_files: set[str] = set()
         self._trouble: Problem | None = None
 
     def begin(self) -> None:
@@ -50,6 +51,7 @@ class Mirror:
                 self._store.put(file["path"], str(self._path / file["path"]))
         if "manifest.json" not in names:
             self._store.put_last("manifest.json", (self._path / "manifest.json").read_bytes())
+        self._put_files = {name for name in names if name.startswith("artifacts/")}
         self._skip(max((_last(name) for name in names if name.startswith("events/")), default=0))
         self._beats = max((_number(n) for n in names if n.startswith("status/")), default=0)
         there = stored(self._checkpoints)
@@ -69,6 +71,7 @@ class Mirror:
     def flush(self) -> None:
         """Put what is new of events and status. Raises E-STORE-*."""
         with self._lock:
+            self._artifacts()  # before the events that name them
             self._events()
             self._status()
 
@@ -102,6 +105,13 @@ class Mirror:
         for _ in range(lines):
             self._offset = data.find(b"\n", self._offset) + 1
         self._lines = lines
+
+    def _artifacts(self) -> None:
+        for path in sorted((self._path / "artifacts").rglob("[!.]*.*")):
+            name = path.relative_to(self._path).as_posix()
+            if name not in self._put_files:
+                self._store.put(name, str(path))
+                self._put_files.add(name)
 
     def _events(self) -> None:
         new = _bytes(self._path / "events.jsonl")[self._offset :]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
-from . import cadence
+from . import artifacts, cadence
 from .evaluation import run_pass
 from .folder import RunFolder
 from .job import Job
 from .progress import Progress
 from .reporting import Reporter
+from .weights import Unread, Weights
 
 if TYPE_CHECKING:
     from ..device import Session
@@ -30,7 +31,9 @@ class Passes:
         loaders: Mapping[str, Loader],
         report: Reporter,
         explain: Callable[[Fault], Cause | None],
+        weights: Weights,
     ) -> None:
+        self._weights = weights
         self._job, self._session, self._folder = job, session, folder
         self._loaders, self._report, self._explain = loaders, report, explain
         self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
@@ -59,7 +62,9 @@ class Passes:
         stopped: Callable[[], bool],
     ) -> None:
         """Those that have not run after this step; once `stopped` says so, the rest is `due`."""
+        # those of the best weights last: another may find this step's the best
         left = [name for name in names if self._ran.get(name) != progress.step]
+        left.sort(key=self._weights.of_best)
         for name in left:
             if not stopped() and self._one(name, progress, context, stopped):
                 self._ran[name] = progress.step
@@ -79,12 +84,19 @@ class Passes:
         """Whether it came to its end."""
         facts, clock = self._job.passes[name], self._folder.clock.monotonic
         self._folder.status.state("evaluating", phase=name)
-        began, loader = clock(), self._loaders[facts.loader]
-        result = run_pass(self._session, facts, loader, context, stopped, self._explain)
+        began = clock()
+        loader = None if facts.loader is None else self._loaders[facts.loader]
+        try:
+            with self._weights.given(name, progress.step):
+                result = run_pass(self._session, facts, loader, context, stopped, self._explain)
+        except Unread as lacking:
+            self._folder.events.warn(lacking.why.diagnostic, progress.step, once=False)
+            return True
         if result is None:
             return False
-        self.test_reads += facts.stage == "test"
-        self._report.passed(name, result, progress, clock() - began)
+        self.test_reads += facts.stage == "test" and loader is not None
+        files = artifacts.save(self._folder.path, facts, progress.step, result.arrays)
+        self._report.passed(name, result, progress, clock() - began, files)
         return True
 
 

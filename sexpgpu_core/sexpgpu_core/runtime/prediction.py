@@ -10,7 +10,7 @@ from ..ir.types import Type, numpy_dtype
 from ..records import NamedTuple
 from .fault import Explain, Fault, index
 from .job import ProgramFacts
-from .metrics import Accumulator
+from .metrics import Accumulator, joined
 from .progress import evaluate
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def run_output(
         for name, pieces in found.items():
             if axes[name] is not None or not pieces:
                 pieces.append(results[f"output:{name}"])
-    outputs = {name: _joined(pieces, axes[name]) for name, pieces in found.items()}
+    outputs = {name: joined(pieces, axes[name]) for name, pieces in found.items()}
     return Prediction(outputs, total.values(), rows)
 
 
@@ -118,9 +118,3 @@ def launched(session: Session, chunk: Chunk, explain: Explain) -> dict[str, Any]
         fault = Fault("index", facts.program, 0, chunk.arrays, scalars, outcome)
         raise index(fault, explain(fault))
     return dict(outcome.results)
-
-
-def _joined(pieces: list[np.ndarray], axis: int | None) -> np.ndarray:
-    import numpy as np
-
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis or 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..device import Outcome
@@ -83,22 +83,29 @@ class Reporter:
         if self._folder.proof is not None:
             self._folder.proof.follow(step, self.throughput.step_s, self.flush)
 
-    def passed(self, name: str, result: PassResult, progress: Progress, duration: float) -> None:
-        """The `eval` event of a pass that came to its end."""
+    def passed(
+        self,
+        name: str,
+        result: PassResult,
+        progress: Progress,
+        duration: float,
+        artifacts: Sequence[str] = (),
+    ) -> None:
+        """The `eval` event of a pass that came to its end. `artifacts`: files that it wrote."""
         named = {f"{name}/{metric}": value for metric, value in result.metrics.items()}
-        weights = str(self._job.experiment.passes[name].weights or "live").lstrip(":").lower()
+        weights = self._job.experiment.passes[name].weights
         self._folder.events.write(
             "eval",
             progress.step,
             **{"pass": name},
             evaluation_id=self._job.evaluation_ids[name],
-            weights=weights if weights in ("live", "ema") else "live",
+            weights=weights if isinstance(weights, str) else weights[0],
             metrics=named,
             examples=result.examples,
             batches=result.batches,
             duration_s=round(duration, 6),
             complete=result.complete,
-            artifacts=[],
+            artifacts=list(artifacts),
         )
         self._report(named, progress)
         self._folder.status.set(**self.told(progress))

@@ -1,5 +1,6 @@
-"""W-EVAL-NEVER: passes whose :every and :at name no step of the run. W-TEST-OFTEN: passes over what
-is held out that are run again and again."""
+"""When passes run: W-EVAL-NEVER where :every and :at name no step of the run, W-TEST-OFTEN of those
+over what is held out that are run again and again; and whether the best weights are kept for them.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +24,27 @@ def never_run(experiment: Experiment, steps: int) -> list[Diagnostic]:
         )
         for p in experiment.passes.values()
         if _never(p, steps)
+    ] + _never_saved(experiment, steps)
+
+
+def _never_saved(experiment: Experiment, steps: int) -> list[Diagnostic]:
+    """Of cadences of `defrun` that come after its end: what is said would say nothing."""
+    run = experiment.run
+    saved = run.checkpoint
+    late = [f":checkpoint (:every {saved.every})"] if (saved.every or 0) > steps else []
+    late += [f":checkpoint (:at ({at}))" for at in saved.at if isinstance(at, int) and at > steps]
+    if run.diagnostics.select and run.diagnostics.every > steps:
+        late.append(f":diagnostics (:every {run.diagnostics.every})")
+    return [
+        diagnostic(
+            "W-EVAL-NEVER",
+            f"{what} never falls due in {steps:,} steps",
+            span=run.span,
+            hint=f":every {max(1, steps // 10)}; the end is saved in any case",
+            name=what,
+            steps=steps,
+        )
+        for what in late
     ]
 
 
@@ -39,6 +61,23 @@ def tested_often(experiment: Experiment) -> list[Diagnostic]:
         )
         for p in experiment.passes.values()
         if p.stage == "test" and (p.every is not None or len(p.at) > 1)
+    ]
+
+
+def not_kept(experiment: Experiment) -> list[Diagnostic]:
+    """E-OPTION-VALUE of each pass that reads a best checkpoint which none is kept of."""
+    best = experiment.run.checkpoint.best
+    kept = best[0] if best is not None else None
+    return [
+        diagnostic(
+            "E-OPTION-VALUE",
+            f'pass {p.name} reads the checkpoint of the best "{p.weights[1]}", and none is kept',
+            span=p.span,
+            hint=f'(defrun ... :checkpoint (:best ("{p.weights[1]}" :min)))',
+            option=":weights",
+        )
+        for p in experiment.passes.values()
+        if isinstance(p.weights, tuple) and p.weights[1] != kept
     ]
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from ..diagnostics import nearest, problem
 from ..evaluator.builtins.listing import proper
+from ..evaluator.classes import Instance
+from ..evaluator.definitions import core_symbol
 from ..evaluator.evaluator import Evaluator
 from ..evaluator.hash_tables import HashTable
+from ..evaluator.random_state import RandomState
 from ..evaluator.structures import Structure
 from ..evaluator.values import NIL, Array, Cons, Function, String, Symbol, Value, first_value
 from ..experiment.declarations import Experiment
@@ -45,23 +49,23 @@ class Curriculum:
     ) -> None:
         self.experiment, self.evaluator = experiment, evaluator
         self.bound, self.counters, self.stages = bound, counters, stages
-        self._globals = [s for s in evaluator.module.symbols.values() if not s.keyword]
+        self._kept = [*_kept(evaluator)]
 
     def __call__(self, values: Mapping[str, Any], metrics: Callable[[str, str], Any]) -> str | None:
-        before = [s.value for s in self._globals]
+        before = [read() for _, read in self._kept]
         inside = [contents(value) for value in before]
         context = Context("C", self._known(values), self.counters, metrics)
         found = ask(self.experiment, self.evaluator, context)
-        for symbol, value, parts in zip(self._globals, before, inside):
-            assigned = symbol.value is not value
+        for (name, read), value, parts in zip(self._kept, before, inside):
+            assigned = read() is not value
             if assigned or (parts and contents(value) != parts):
                 does = "assigns" if assigned else "changes what is in"
                 raise problem(
                     "E-CURRICULUM-STATE",
-                    f"curriculum {does} {symbol.name.lower()}, which outlives the call",
+                    f"curriculum {does} {name}, which outlives the call",
                     hint="a resumed run would not know it: ask (ctx :step), (ctx :metric m :best), "
                     ":since-best or :count",
-                    name=symbol.name.lower(),
+                    name=name,
                 ).locate(self.experiment.curriculum.span)
         key = None if found is None else ":".join(found)
         if key is not None and key not in self.stages:
@@ -80,6 +84,28 @@ class Curriculum:
         assert run.until is not None
         name, goal = run.until
         return {**known, "progress": min(1.0, values.get(name, 0) / goal)}
+
+
+def _kept(evaluator: Evaluator) -> Iterator[tuple[str, Callable[[], Value]]]:
+    """What outlives a call, by what a message calls it: variables and properties of the file's
+    symbols, variables that its functions close over, the state of random numbers."""
+    for symbol in evaluator.module.symbols.values():
+        if symbol.keyword:
+            continue
+        name = symbol.name.lower()
+        yield name, partial(getattr, symbol, "value")
+        yield f"the properties of {name}", partial(getattr, symbol, "plist")
+        cell = evaluator.cells.get(symbol)
+        if cell is not None and cell.function is not None and _boxes(cell.function):
+            yield f"a variable around {name}", partial(getattr, cell, "function")
+    yield "the state of random numbers", partial(getattr, core_symbol("*RANDOM-STATE*"), "value")
+
+
+def _boxes(function: Function) -> list[list[Value]]:
+    """Variables that a function closes over and something assigns: each a box of its own."""
+    cells = getattr(function.call, "__closure__", None) or ()
+    found = [c.cell_contents for c in cells if c.cell_contents.__class__ is tuple]
+    return [part for parts in found for part in parts if part.__class__ is list]
 
 
 def contents(value: Value) -> list[Any]:
@@ -105,6 +131,12 @@ def _inner(value: Value) -> list[Value] | None:
         return [value.fill, *value.data]
     if isinstance(value, HashTable):
         return [part for pair in value.entries.values() for part in pair]
+    if value.__class__ is Function:
+        return [part for box in _boxes(value) for part in box]
+    if isinstance(value, Instance):
+        return list(value.slots.values())
+    if isinstance(value, RandomState):
+        return [value.seed]
     return list(value.values) if isinstance(value, Structure) else None
 
 

@@ -24,6 +24,7 @@ from ..experiment.declarations import Experiment, ModuleRead, RunDeclaration
 from ..spans import Source, Span
 from . import builtins as _builtins
 from . import forms as _forms
+from .cadence import not_kept
 from .collector import Collector, HashFiles, Statistic
 from .contract import FUNCTIONS, SMALLEST, check_order, missing
 from .curriculum import default_stage, series_read
@@ -223,11 +224,7 @@ def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:
             hint = f"did you mean {near}?" if near else None
             row = diagnostic("E-OUTPUT", f"no output {p.output}", span=p.span, hint=hint)
             found.append(row)
-        elif p.output is not None or p.save is not None:
-            what = ":output" if p.output is not None else ":save"
-            hint = "sexpgpu predict FILE --output NAME -o y.npz writes an output of a checkpoint"
-            message = f"pass {p.name} has {what}, which passes do not compute yet"
-            found.append(diagnostic("E-UNSUPPORTED", message, span=p.span, hint=hint))
+    found += not_kept(experiment)
     if experiment.curriculum is None:
         try:
             default_stage(experiment)

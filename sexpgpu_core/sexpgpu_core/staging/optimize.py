@@ -146,26 +146,23 @@ def assign(
             ).locate(function.span)
     for group, paths in zip(value.groups, members):
         if not paths and not group.optional:
-            what = group.selector.text() if group.selector else ":rest"
-            raise problem(
-                "E-GROUP-EMPTY",
-                f"{what} gets no parameter",
-                hint="nothing matches, or earlier groups take it all; :optional t allows it",
-            ).locate(group.span or function.span)
+            from .group_mistakes import empty
+
+            found = empty(group, members, parameters, stage)
+            raise found.locate(group.span or function.span)
     return members
 
 
 def _check_losses(value: GroupsValue, losses: tuple[str, ...], function: Function) -> None:
     names = {name.partition(":")[2] for name in losses} - {""}
+    for group in value.groups:
+        said = group.loss is not None or bool(names)
+        if group.optimizer is not None and said and group.loss not in names:
+            from .group_mistakes import no_loss
+
+            raise no_loss(group, names)
     if not names:
         return
-    for group in value.groups:
-        if group.optimizer is not None and group.loss not in names:
-            raise problem(
-                "E-GROUP-LOSS",
-                "with several losses each group says which it minimises",
-                hint="losses: " + " ".join(f":loss :{n}" for n in sorted(names)),
-            ).locate(group.span)
     unused = names - {g.loss for g in value.groups}
     if unused:
         raise problem(
@@ -243,7 +240,7 @@ class _Tracing:
         tree = value.tree if value.__class__ is StepScalar else value
         steps = self.context.values.get("steps")
         at = sorted({round(i * ((steps or 1) - 1) / 16) for i in range(17)} | {0, 1})
-        found = [_value_at(tree, step, steps) for step in at]
+        found = [value_at(tree, step, steps) for step in at]
         return None if None in found else [v for v in found if v is not None]
 
     def _traced(self, optimizer: Optimizer, path: str, type: Type, key: str) -> tuple[Update, bool]:
@@ -287,14 +284,14 @@ def _check_hyper(optimizer: Optimizer, context: Context) -> None:
         if value.__class__ is not StepScalar:
             continue
         for step in sorted({0, 1, max((steps or 1) - 1, 0)}):
-            number = _value_at(value.tree, step, steps)
+            number = value_at(value.tree, step, steps)
             if number is not None and not math.isfinite(number):
                 raise problem(
                     "E-SCHEDULE", f":{name} of {optimizer.name} is {number} at step {step}"
                 ).locate(optimizer.span)
 
 
-def _value_at(tree: Any, step: int, steps: int | None) -> float | None:
+def value_at(tree: Any, step: int, steps: int | None) -> float | None:
     """A step scalar at a step; None where it reads what is not known now."""
     known = {"step": step, "updates": step, "stage-step": step}
     if steps:
@@ -321,7 +318,16 @@ def _row(group: GroupValue, paths: tuple[str, ...]) -> Group:
         tuple((name, _text(value)) for name, value in hyper),
         lr,
         group.span,
+        _decays(group.optimizer),
     )
+
+
+def _decays(optimizer: Optimizer | None) -> bool:
+    """Whether a decay is written that is not the optimizer's own default."""
+    if optimizer is None:
+        return False
+    value = dict(optimizer.hyper).get("weight-decay", 0)
+    return value not in (0, dict(optimizer.defaults).get("weight-decay"))
 
 
 def _text(value: Value) -> str:

@@ -6,9 +6,15 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..evaluator.values import NIL, Function, first_value, make_list
+from ..evaluator.definitions import native_macro
+from ..evaluator.values import NIL, Cons, Function, Symbol, Value, first_value, make_list
+from ..ir.types import DTYPES
 from ..records import NamedTuple
+from .host import host
+from .syntax import Declaration, Slot, keyword_pairs, literal, tails
 from .traced import Parameter
+
+SPECS = ("path", "rank", "dtype", "size", "stage", "where", "and", "or", "not")
 
 COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "=": lambda x, n: x == n,
@@ -88,3 +94,66 @@ _TESTS: dict[str, Callable[[Any, Parameter, str], bool]] = {
     "or": lambda any_, p, stage: any(s.matches(p, stage) for s in any_),
     "not": lambda other, p, stage: not other.matches(p, stage),
 }
+
+
+# The form
+
+
+@native_macro("select")
+def select(form: Cons, environment: Value) -> Value:
+    """(select &key path rank dtype size stage where and or not): a selector; all must hold."""
+    d = Declaration(form)
+    read = _spec(d, form.cdr)
+    d.finish = lambda: _made(read)
+    return d.expansion()
+
+
+def _spec(d: Declaration, rest: Value) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for key, tail in keyword_pairs(d, rest, SPECS, "select").items():
+        if key in ("rank", "size"):
+            found.append((key, _test(d, key, tail)))
+        elif key in ("and", "or"):
+            lists = literal(d, tail, f":{key}")
+            found.append((key, [_spec(d, t.car) for t in lists]))
+        elif key == "not":
+            found.append((key, _spec(d, tail.car)))
+        else:
+            found.append((key, d.slot(tail, f":{key} of select")))
+    if not found:
+        raise d.refuse(
+            "says what to select", hint='(select :path "**/bias"), (select :rank (<= 1))'
+        )
+    return found
+
+
+def _test(d: Declaration, key: str, tail: Cons) -> tuple[str, Slot]:
+    """FORM, or (OP FORM) with the first operand left out."""
+    form = tail.car
+    parts = tails(form)
+    if len(parts) == 2 and form.car.__class__ is Symbol and form.car.name in COMPARISONS:
+        return form.car.name, d.slot(parts[1], f":{key} of select")
+    return "=", d.slot(tail, f":{key} of select")
+
+
+def _made(read: list[tuple[str, Any]]) -> Selector:
+    return Selector(tuple((key, _argument(key, value)) for key, value in read))
+
+
+def _argument(key: str, value: Any) -> Any:
+    if key in ("rank", "size"):
+        return value[0], value[1].integer(0)
+    if key in ("and", "or"):
+        return tuple(_made(v) for v in value)
+    if key == "not":
+        return _made(value)
+    if key == "path":
+        return value.text()
+    if key == "where":
+        return value.function()
+    known = DTYPES if key == "dtype" else _stages()
+    return value.choice(known)
+
+
+def _stages() -> list[str]:
+    return [stage for loader in host().collector.loaders.values() for stage in loader.stages]

@@ -58,12 +58,23 @@ class Slot:
             raise self.refuse("a number")
         return float(self.value)
 
+    def above(self, bound: float) -> float:
+        """A number above a bound."""
+        found = self.number()
+        if not found > bound:
+            raise self.refuse(f"a number above {bound:g}")
+        return found
+
     def text(self) -> str:
         if not isinstance(self.value, String):
             raise self.refuse("a string")
         return self.value.text()
 
     def flag(self) -> bool:
+        """t or nil. What other languages have for them, as :false and 0, is no truth here."""
+        odd = self.value.__class__ in (int, float, Ratio) or isinstance(self.value, String)
+        if odd or (self.value.__class__ is Symbol and self.value.keyword):
+            raise self.refuse("t or nil")
         return self.value is not NIL
 
     def function(self) -> Function:
@@ -181,6 +192,21 @@ def literal(declaration: Declaration, tail: Cons, what: str) -> list[Cons]:
     return tails(form)
 
 
+def no_more(declaration: Declaration, rest: Value, what: str) -> None:
+    """E-FORM-SHAPE where something follows that would say nothing."""
+    if rest is not NIL:
+        tail = rest if rest.__class__ is Cons else None
+        raise declaration.refuse(f"{what} takes nothing more", tail)
+
+
+def elements(declaration: Declaration, tail: Cons, what: str, count: int) -> list[Cons]:
+    """The tails of a list that is syntax and has so many elements, which `what` shows."""
+    found = literal(declaration, tail, what)
+    if len(found) != count:
+        raise declaration.refuse(f"{what} has {count} elements, and here {len(found)}", tail)
+    return found
+
+
 def is_literal_list(form: Value) -> bool:
     """Whether a list stands there, so that it is syntax."""
     return form.__class__ is Cons or form is NIL
@@ -218,7 +244,12 @@ def keyword_pairs(
         name = option_name(declaration, at, known, what)
         if at.cdr.__class__ is not Cons:
             raise declaration.refuse(f":{name} has no value", at)
-        found.setdefault(name, at.cdr)
+        if name in found:
+            what = what or declaration.head
+            raise problem("E-TWICE", f":{name} of {what} stands twice", name=name).locate(
+                element_span(at)
+            )
+        found[name] = at.cdr
         at = at.cdr.cdr
     return found
 

@@ -34,13 +34,16 @@ def trace_stage(
     steps: int | None = None,
     microbatches: int = 1,
     world: int = 1,
+    kept: Mapping[str, str] = {},
 ) -> Traced:
-    """The training program of a stage. `fields`: types with the rows of a block in front.
+    """The training program of a stage. `fields`: types with the rows of a block in front; `kept`:
+    dtypes of parameters that are kept in another than they are declared in (R34).
 
     Raises Problem or Problems."""
     facts = _facts(experiment, evaluator, loader, stage, rows, steps, microbatches, world)
     context = Context("O", {**facts, "mode": ":train", "pass": None}, _counters(experiment))
     tracing = Program(experiment, evaluator, operations, context, loader, stage, fields, rows)
+    tracing.t.kept = kept
     return tracing.run(experiment.objective, "objective", blocks=microbatches * world)
 
 
@@ -70,6 +73,7 @@ def trace_pass(
     context = Context("E", {**facts, "mode": ":eval", "pass": name}, _counters(experiment))
     tracing = Program(experiment, evaluator, operations, context, loader, stage, fields, rows)
     tracing.t.averaged, tracing.t.whole_rows = averaged, whole_rows
+    tracing.t.kept = _dtypes(known)
     tracing.t.examples = examples
     if name in experiment.passes and experiment.passes[name].weights == "ema":
         tracing.t.weights = "ema"
@@ -92,22 +96,33 @@ def trace_output(
     rows: int | None,
     *,
     known: Mapping[str, Parameter] | None = None,
+    of_pass: str | None = None,
+    weights: str = "live",
+    averaged: frozenset[str] | None = None,
 ) -> TracedOutput:
     """The program of an output for `rows` rows of a loader's `fields`.
 
-    It is of no stage and no step: its random numbers are keyed by its name and the seed."""
+    It is of no stage and no step: its random numbers are keyed by its name and the seed.
+    `of_pass`: that computes it while training, with its `weights` and what has an average."""
     from .output import OutputProgram
 
     facts = _facts(experiment, evaluator, loader, stage, rows, None, 1, 1)
-    facts |= {"mode": ":eval", "pass": None, "stage": None, "output": name}
+    facts |= {"mode": ":eval", "pass": of_pass, "stage": None, "output": name}
     context = Context("U", facts, _counters(experiment))
     output = experiment.outputs[name]
     tracing = OutputProgram(
         experiment, evaluator, operations, context, loader, stage, fields, rows, output
     )
+    tracing.t.weights, tracing.t.averaged = weights, averaged
+    tracing.t.kept = _dtypes(known)
     traced = tracing.trace()
     _check_pass_parameters(traced.parameters, known, f"output {name}")
     return traced
+
+
+def _dtypes(known: Mapping[str, Parameter] | None) -> dict[str, str]:
+    """In which dtype each parameter is kept."""
+    return {path: p.type.dtype for path, p in (known or {}).items()}
 
 
 def trace_optimizer(

@@ -38,6 +38,7 @@ class State(NamedTuple):
     combine: str
     span: Span | None
     rows: str = ""
+    set: bool = False  # whether a setf of it stands in what was traced
 
 
 class Metric(NamedTuple):
@@ -172,6 +173,7 @@ class Group(NamedTuple):
     facts: tuple[tuple[str, str], ...]
     lr: Any  # a tree of ir.scalars or a number; None where there is none
     span: Span | None
+    decays: bool = False  # whether a weight decay is written
 
 
 class Optimization(NamedTuple):
@@ -185,3 +187,8 @@ class Optimization(NamedTuple):
     ema: Any
     ema_state: bool
     scalars: Mapping[str, Any]  # all trees that updates and options read, by canonical text
+
+    def kept(self, parameters: Mapping[str, Parameter]) -> dict[str, str]:
+        """Dtypes of frozen parameters that are kept in another than they are declared in (R34)."""
+        said = {path: g.dtype for g in self.groups if g.dtype is not None for path in g.paths}
+        return {path: d for path, d in said.items() if parameters[path].type.dtype != d}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -56,7 +56,9 @@ class Tracer:
         self.outputs: dict[str, Node] = {}  # of models, by the scope's path
         self.proved: list[str] = []  # what is known of which positions are read, in words
         self.frozen = 0
+        self.replacements: list[Any] = []  # replacing.Replacement, the innermost last
         self.weights = "live"  # or ema, inside (with-weights :ema ...)
+        self.kept: Mapping[str, str] = {}  # path -> the dtype in which a parameter is kept
         self.averaged: frozenset[str] | None = None  # paths that have an average; None: not known
         self.program = self.stage = ""  # the stage or pass that is traced, and the stage it reads
         self.order = "shuffled"
@@ -194,7 +196,9 @@ class Tracer:
     def parameter(self, name: str, type: Type, init: Any, trainable: bool) -> Tensor:
         """The parameter of a name in the open scope: made, or met again."""
         path = self._claim(name, "parameter")
-        known = self.parameters.get(path)
+        known, dtype = self.parameters.get(path), type.dtype
+        if dtype in FLOATS and path in self.kept:
+            type = Type(self.kept[path], type.shape)
         if known is None:
             from .origins import authored
 
@@ -202,7 +206,10 @@ class Tracer:
         elif (known.type, known.init) != (type, init):
             raise self._unlike(known, type, init)
         self.parameters[path] = known._replace(uses=known.uses + 1)
-        return Tensor(self._read_parameter(path, known), self, self.root)
+        node = self._read_parameter(path, known)
+        if node.dtype != dtype:
+            node = self.root.builder("cast", node, dtype=dtype)
+        return Tensor(node, self, self.root)
 
     def _unlike(self, known: Parameter | State, type: Type, init: Any) -> Problem:
         """What is met again is made in another way: from itself, or under a name that is taken."""
@@ -281,7 +288,7 @@ class Tracer:
 
     def set_state(self, path: str, node: Node) -> None:
         """Propose a state's next value; in evaluation mode only of rows, for the pass."""
-        state = self.states[path]
+        state = self.states[path] = self.states[path]._replace(set=True)
         type = state.type
         if self.region is not self.root:
             raise problem(

@@ -113,6 +113,14 @@
 ;;; The forms with (ctx :mode) as :train or :eval, whatever it is around.
 (defmodel net (x)
   (nn:linear (with-mode :eval (nn:mlp x :dropout 0.5)) 10))
+;;;; with-call -> models ((model &key path) function form...)
+;;; Calls of a model inside the forms are done by another function, in their own scopes.
+(defun adapted (x out)
+  (let ((y (nn:linear x out)))
+    (defparam gain (out) :init 1)
+    (* y gain)))
+(defmodel net (x)
+  (with-call (nn:linear) #'adapted (nn:linear x 10)))
 ;;;; per-block -> metrics (form)
 ;;; Says that a value is meant over the rows of a block, where W-BATCH-DEPENDENCE would warn.
 (defun objective (&key image label)

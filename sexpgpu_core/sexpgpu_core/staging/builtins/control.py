@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...evaluator.definitions import builtin, native_macro
-from ...evaluator.values import Cons, Function, Value
+from ...evaluator.definitions import builtin
+from ...evaluator.values import Function, Value
 from ..host import tracer
 from ..promote import node_of, operands, real
 from ..table import not_yet, tensor_builtin
@@ -32,22 +32,11 @@ def gradient_scale(x: Value, factor: Value) -> Tensor:
     return t.tensor(t.builder("gradient-scale", node_of("gradient-scale", x, t), factor=by))
 
 
-def _macro_not_yet(name: str, instead: str) -> None:
-    not_yet("%" + name, instead)
-
-    @native_macro(name)
-    def expand(form: Cons, environment: Value) -> Value:
-        from ...diagnostics import problem
-
-        raise problem("E-UNSUPPORTED", f"{name} is not there yet", hint=instead, name=name)
-
-
 LATER = "it comes with a later version"
 for _name in (
     "token-id", "loader-batch",
 ):  # fmt: skip
     not_yet(_name, LATER)
-_macro_not_yet("with-call", LATER)
 
 
 @builtin("%with", "(what value body)", staged=True)

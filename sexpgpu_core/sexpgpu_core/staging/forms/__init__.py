@@ -11,6 +11,7 @@ from . import (
     models,
     optimizers,
     outputs,
+    replacing,
     runs,
     states,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "models",
     "optimizers",
     "outputs",
+    "replacing",
     "runs",
     "states",
 ]

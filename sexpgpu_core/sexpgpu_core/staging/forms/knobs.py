@@ -27,6 +27,7 @@ from ..scan import adopted
 from ..syntax import (
     Declaration,
     Slot,
+    elements,
     keyword_pairs,
     literal,
     option_name,
@@ -303,23 +304,26 @@ def _sweep_option(d: Declaration, key: str, tail: Cons) -> Any:
 
 
 def _sweep_values(d: Declaration, tail: Cons) -> tuple[str, Any]:
-    name, *rest = literal(d, tail, "a row of a sweep")
-    if len(rest) != 1:
-        raise d.refuse("a row is (knob (value...))", tail)
-    values = literal(d, rest[0], "the values")
+    name, rest = elements(d, tail, "a row, (knob (value...)),", 2)
+    values = literal(d, rest, "the values")
     if (
         values
         and values[0].car.__class__ is Symbol
         and values[0].car.name == "FORM"
         and values[0].car.keyword
     ):
+        if len(values) != 2:
+            raise d.refuse("(:form FORM) has one form, which gives the values", rest)
         return d.name(name).name.lower(), d.slot(values[1], "the list of values")
     return d.name(name).name.lower(), [d.slot(v, "a value") for v in values]
 
 
 def _draw(d: Declaration, tail: Cons) -> tuple[str, str, list[Slot]]:
-    name, kind = literal(d, tail, "a row of :random")
-    head, *rest = literal(d, kind, "a distribution")
+    name, kind = elements(d, tail, "a row, (knob (uniform low high)),", 2)
+    parts = literal(d, kind, "a distribution")
+    if not parts:
+        raise d.refuse("a distribution is missing", kind, hint="(uniform 0 1), (choice 2 4)")
+    head, *rest = parts
     word = d.name(head, "uniform, log-uniform or choice").name.lower()
     if word not in ("uniform", "log-uniform", "choice"):
         raise problem(

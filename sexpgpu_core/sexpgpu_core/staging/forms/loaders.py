@@ -12,23 +12,26 @@ from ...experiment.declarations import (
     PRECISIONS,
     LoaderDeclaration,
     StageDeclaration,
-    Windows,
 )  # fmt: skip
 from ...reader import element_span
 from ...spans import Span
+from ..context import PLACES
 from ..host import host
 from ..syntax import (
     Declaration,
     Slot,
+    elements,
     is_literal_list,
     keyword_pairs,
     lambda_of,
     literal,
+    no_more,
     option_name,
     tails,
     take_doc,
 )  # fmt: skip
 from .sources import made_source, read_source
+from .windows import made_windows
 
 CLAUSES = (
     "source", "fields", "windows", "whole", "split-by", "stage", "batch", "map", "counter",
@@ -87,7 +90,10 @@ class LoaderReader:
     def _field(self, tail: Cons) -> Any:
         """(NAME COLUMN [DTYPE] [:missing FORM] [:hash FORM])"""
         d = self.d
-        name, column, *rest = literal(d, tail, "a field")
+        parts = literal(d, tail, "a field")
+        if len(parts) < 2:
+            raise d.refuse("a field is (name column [dtype])", tail, hint="(label 0 :i32)")
+        name, column, *rest = parts
         if is_literal_list(column.car):
             place: Any = [d.slot(t, "a column") for t in literal(d, column, "columns")]
         else:
@@ -125,6 +131,7 @@ class LoaderReader:
         return rest
 
     def _whole(self, form: Cons) -> None:
+        no_more(self.d, form.cdr, "(whole)")
         self.read["whole"] = True
 
     def _split_by(self, form: Cons) -> None:
@@ -135,11 +142,13 @@ class LoaderReader:
         if rest.__class__ is not Cons:
             raise d.refuse("split-by has a method", hint=":position, :hash, (:stratify label)")
         if is_literal_list(rest.car):
-            head, field = literal(d, rest, "a method")
+            head, field = elements(d, rest, "a method, (:stratify field),", 2)
+            no_more(d, rest.cdr, "a method")
             word = option_name(d, head, ("stratify", "group"), "split-by")
             return word, d.name(field, "a field").name.lower()
         word = option_name(d, rest, ("position", "hash"), "split-by")
-        options = keyword_pairs(d, rest.cdr, ("seed",), "split-by")
+        known = ("seed",) if word == "hash" else ()
+        options = keyword_pairs(d, rest.cdr, known, f"split-by :{word}")
         return word, d.slot(options["seed"], ":seed") if "seed" in options else None
 
     def _batch(self, form: Cons) -> None:
@@ -160,7 +169,13 @@ class LoaderReader:
             raise d.refuse("counter is a keyword and a form", hint="(counter :tokens form)")
         made = lambda_of(parts[1].car)
         span = element_span(parts[1])
-        self.counters[parts[0].car.name.lower()] = d.made_slot(made, span, "a counter")
+        name = parts[0].car.name.lower()
+        if name in PLACES or name in self.counters:
+            what = "a key of ctx" if name in PLACES else "a counter already"
+            raise problem("E-TWICE", f"counter :{name}: :{name} is {what}", name=name).locate(
+                element_span(parts[0])
+            )
+        self.counters[name] = d.made_slot(made, span, "a counter")
 
     def _stage(self, form: Cons) -> None:
         d = self.d
@@ -185,14 +200,15 @@ class LoaderReader:
                 return self._window_slots(literal(d, tail, ":windows")[0])
             return {"size": d.slot(tail, "the size of windows")}
         if key == "map":
-            return [self._one_map(t.car) for t in literal(d, tail, ":map")]
+            rows = literal(d, tail, ":map")
+            return [self._one_map(elements(d, t, "a pair of :map", 2)[0]) for t in rows]
         if key == "split-by":
             listed = is_literal_list(tail.car)
             inner = literal(d, tail, ":split-by")[0] if listed else tail
             of_field = any(_is_word(inner.car, word) for word in ("stratify", "group"))
             return self._method(tail if of_field else inner)
         if key == "mask":
-            name, value = literal(d, tail, ":mask")
+            name, value = elements(d, tail, ":mask (field value)", 2)
             return d.name(name, "a field").name.lower(), d.slot(value, "the value of :mask")
         return d.slot(tail, f":{key} of a stage")
 
@@ -222,6 +238,8 @@ class LoaderReader:
                 f"loader {self.name} has no source",
                 hint='(source (text-files "data/*.txt"))',
             ).locate(self.d.span)
+        if self.read.get("whole"):
+            self._check_whole()
         stages = {name: self._made_stage(name, o, s) for name, (o, s) in self.stages.items()}
         fields = tuple(
             (name, _filled(place), _filled(dtype), {k: s.python() for k, s in options.items()})
@@ -233,7 +251,7 @@ class LoaderReader:
             self.doc,
             made_source(self.read["source"]),
             fields,
-            _made_windows(self.read["windows"]) if "windows" in self.read else None,
+            made_windows(self.read["windows"]) if "windows" in self.read else None,
             bool(self.read.get("whole")),
             _filled(self.read.get("split-by")),
             stages,
@@ -244,6 +262,19 @@ class LoaderReader:
         )
         collector.loader_symbols[self.name] = symbol
         return symbol
+
+    def _check_whole(self) -> None:
+        """E-OPTION-VALUE of what would cut data that is one thing (R24)."""
+        said = [f"({k} ...)" for k in ("windows", "split-by", "batch") if k in self.read]
+        cuts = ("split", "windows", "batch", "split-by", "order", "microbatches")
+        said += [f":{k} of :{n}" for n, (o, _) in self.stages.items() for k in cuts if k in o]
+        if said:
+            raise problem(
+                "E-OPTION-VALUE",
+                f"loader {self.name} is (whole), one thing that {said[0]} cannot cut",
+                hint=f"leave {said[0]} out; (ctx :stage) or :mask tells the stages apart",
+                option=said[0],
+            ).locate(self.d.span)
 
     def _made_stage(
         self, name: str, options: Mapping[str, Any], span: Span | None
@@ -257,7 +288,7 @@ class LoaderReader:
             _made_ranges(options.get("split")),
             options["order"].choice(ORDERS) if "order" in options else None,
             number("batch"),
-            _made_windows(options["windows"]) if "windows" in options else None,
+            made_windows(options["windows"]) if "windows" in options else None,
             made_source(options["source"]) if "source" in options else None,
             number("steps"),
             number("microbatches"),
@@ -337,40 +368,12 @@ def _made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
             ).locate(span)
         if low < high:
             found.append((float(low), float(high)))
+    if not found:
+        raise problem(
+            "E-OPTION-VALUE", ":split leaves no example", hint="an empty range stands beside others"
+        ).locate(span)
     return tuple(found)
 
 
 def _made_maps(maps: Sequence[tuple[str, Slot]]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, slot.function()) for name, slot in maps)
-
-
-def _made_windows(slots: Mapping[str, Slot]) -> Windows:
-    size = slots["size"].integer(1)
-    stride = slots["stride"].integer(1) if "stride" in slots else size
-    return Windows(
-        size,
-        stride,
-        _made_documents(slots["documents"]) if "documents" in slots else None,
-        slots["pack"].flag() if "pack" in slots else False,
-        slots["pad"].integer(0) if "pad" in slots else 0,
-        _made_short(slots),
-        slots["shift"].flag() if "shift" in slots else False,
-    )
-
-
-def _made_documents(slot: Slot) -> Any:
-    """t, a token, or the text of one."""
-    found = slot.python()
-    if (found is not None and found.__class__ not in (bool, int, str)) or _is_keyword(found):
-        raise slot.refuse("t, a token or the text that ends a document")
-    return found
-
-
-def _is_keyword(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith(":")
-
-
-def _made_short(slots: Mapping[str, Slot]) -> Any:
-    if "keep-if" in slots:
-        return "keep-if", slots["keep-if"].integer(1)
-    return slots["short"].choice(("drop", "pad")) if "short" in slots else None

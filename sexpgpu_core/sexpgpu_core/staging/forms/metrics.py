@@ -50,6 +50,12 @@ def metric(
         if kind != "mean":
             raise problem("E-METRIC", "weights are those of a mean", hint="leave :reduce out")
         weight = node_of("metric", weights, t)
+    if not name.text().strip():
+        raise problem("E-METRIC", "the name of a metric is empty", hint='(metric "loss" x)')
+    if unit is not NIL and not isinstance(unit, String):
+        raise problem("E-METRIC", f":unit is {describe(unit)}, no text", hint=':unit "nats"')
+    if names is not NIL and by is NIL:
+        raise problem("E-METRIC", ":names without :by", hint=":by label :names 10")
     text = unit.text() if isinstance(unit, String) else None
     at = machine.current()
     row = Reported(name.text(), node, kind, weight, text, at.call_span, t.part, at.call_form)

@@ -61,15 +61,27 @@ class Model:
         assert self.function is not None
         t = tracer(self.name)
         name, rest = self._name(arguments)
+        if name is None and opening is None and t.replacements:
+            for replacement in t.replacements:
+                if replacement.stands_in(self, t.scope):
+                    return self.function.call(*rest)
         if name is None and opening is None and not t.scope.root and host().collector.knobs:
             from ..unnamed import warn_unnamed
 
             warn_unnamed(t, self.name)
         scope = t.open_path(*opening) if opening else t.open(name, self.name)
         with scope:
-            found = self.function.call(*rest)
+            found = self._made(t, rest)
             t.gave(first_value(found))
             return found
+
+    def _made(self, t: Any, arguments: tuple[Value, ...]) -> Value:
+        """What the body gives, or what the innermost replacement of this call does (R41)."""
+        assert self.function is not None
+        for replacement in reversed(t.replacements):
+            if replacement.takes(self, t.scope):
+                return replacement.call(t.scope, arguments)
+        return self.function.call(*arguments)
 
     def _name(self, arguments: tuple[Value, ...]) -> tuple[str | None, tuple[Value, ...]]:
         for i in range(self.required, len(arguments) - 1):

@@ -28,14 +28,13 @@ from ..arguments import choice
 from ..exact import is_number
 from ..faults import describe
 from ..host import tracer
-from ..selectors import COMPARISONS, Selector
-from ..syntax import Declaration, Slot, keyword_pairs, literal, tails, take_doc
+from ..selectors import Selector
+from ..syntax import Declaration, literal, tails, take_doc
 from ..table import tensor_builtin
 from ..tensor import StepScalar, is_tensor, tree_of
 
 REST = keyword("REST")
 FROZEN = keyword("FROZEN")
-SPECS = ("path", "rank", "dtype", "size", "stage", "where", "and", "or", "not")
 
 
 class Optimizer(NamedTuple):
@@ -48,6 +47,7 @@ class Optimizer(NamedTuple):
     body: Function
     span: Span | None
     state_dtype: str | None = None
+    defaults: tuple[tuple[str, Any], ...] = ()  # numbers that hyperparameters are by themselves
 
 
 class GroupValue(NamedTuple):
@@ -101,7 +101,8 @@ def defoptimizer(form: Cons, environment: Value) -> Value:
         ),
     )
     hyper = [Cons(core_symbol("LIST"), make_list(_hyper(d, parts[1])))]
-    made = make_list([core_symbol("%MAKE-OPTIMIZER"), String(symbol.name.lower()), *hyper, body])
+    named = String(symbol.name.lower())
+    made = make_list([core_symbol("%MAKE-OPTIMIZER"), named, *hyper, body, _defaults(parts[1])])
     documented = [String(doc)] if doc else []
     return make_list([core_symbol("DEFUN"), symbol, parts[1].car, *documented, made])
 
@@ -139,8 +140,25 @@ def _hyper(d: Declaration, tail: Cons) -> list[Value]:
     return found
 
 
-@builtin("%make-optimizer", "(name hyper body)", staged=True)
-def make_optimizer(name: String, hyper: Value, body: Function) -> Optimizer:
+class Defaults:
+    """Numbers that stand as defaults in a lambda list; evaluates to itself."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: tuple[tuple[str, Any], ...]) -> None:
+        self.pairs = pairs
+
+
+def _defaults(tail: Cons) -> Defaults:
+    words = [t.car for t in tails(tail.car) if t.car.__class__ is Cons]
+    pairs = [(w.car, w.cdr.car) for w in words if w.cdr.__class__ is Cons]
+    return Defaults(
+        tuple((s.name.lower(), n) for s, n in pairs if s.__class__ is Symbol and is_number(n))
+    )
+
+
+@builtin("%make-optimizer", "(name hyper body defaults)", staged=True)
+def make_optimizer(name: String, hyper: Value, body: Function, defaults: Any) -> Optimizer:
     """An optimizer value; a hyperparameter is a number, a step scalar or a plain word. Those of
     an optimizer that is given are its own too."""
     items = list_items(hyper)
@@ -159,7 +177,8 @@ def make_optimizer(name: String, hyper: Value, body: Function) -> Optimizer:
         pairs.append((word, value))
     given = dict(zip((key.name for key in items[::2]), items[1::2])).get("STATE-DTYPE", NIL)
     kept = None if given is NIL else choice(name.text(), "state-dtype", given, ("f32", "bf16"))
-    return Optimizer(name.text(), tuple(pairs), body, machine.current().call_span, kept)
+    span = machine.current().call_span
+    return Optimizer(name.text(), tuple(pairs), body, span, kept, defaults.pairs)
 
 
 @native_macro("defschedule")
@@ -187,64 +206,6 @@ def schedule(name: String, value: Value) -> Value:
         f"the schedule {name.text()} gives {describe(value)}",
         hint="arithmetic on (ctx :step) and numbers",
     )
-
-
-# Selectors
-
-
-@native_macro("select")
-def select(form: Cons, environment: Value) -> Value:
-    """(select &key path rank dtype size stage where and or not): a selector; all must hold."""
-    d = Declaration(form)
-    read = _spec(d, form.cdr)
-    d.finish = lambda: _made(read)
-    return d.expansion()
-
-
-def _spec(d: Declaration, rest: Value) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, tail in keyword_pairs(d, rest, SPECS, "select").items():
-        if key in ("rank", "size"):
-            found.append((key, _test(d, key, tail)))
-        elif key in ("and", "or"):
-            lists = literal(d, tail, f":{key}")
-            found.append((key, [_spec(d, t.car) for t in lists]))
-        elif key == "not":
-            found.append((key, _spec(d, tail.car)))
-        else:
-            found.append((key, d.slot(tail, f":{key} of select")))
-    if not found:
-        raise d.refuse(
-            "says what to select", hint='(select :path "**/bias"), (select :rank (<= 1))'
-        )
-    return found
-
-
-def _test(d: Declaration, key: str, tail: Cons) -> tuple[str, Slot]:
-    """FORM, or (OP FORM) with the first operand left out."""
-    form = tail.car
-    parts = tails(form)
-    if len(parts) == 2 and form.car.__class__ is Symbol and form.car.name in COMPARISONS:
-        return form.car.name, d.slot(parts[1], f":{key} of select")
-    return "=", d.slot(tail, f":{key} of select")
-
-
-def _made(read: list[tuple[str, Any]]) -> Selector:
-    return Selector(tuple((key, _argument(key, value)) for key, value in read))
-
-
-def _argument(key: str, value: Any) -> Any:
-    if key in ("rank", "size"):
-        return value[0], value[1].integer(0)
-    if key in ("and", "or"):
-        return tuple(_made(v) for v in value)
-    if key == "not":
-        return _made(value)
-    if key == "path":
-        return value.text()
-    if key == "where":
-        return value.function()
-    return str(value.python()).lstrip(":")
 
 
 # Groups
@@ -275,18 +236,29 @@ def group(
             f"group: {describe(optimizer)} is no optimizer",
             hint="(optim:adamw :lr 1e-3), or :frozen",
         )
-    if dtype is not NIL:
-        hint = "leave it out, or cast where they are used: (cast w :bf16)"
-        raise problem("E-UNSUPPORTED", "group :dtype: frozen parameters keep their own", hint=hint)
     return GroupValue(
         selector if isinstance(selector, Selector) else None,
         optimizer if isinstance(optimizer, Optimizer) else None,
-        None,
+        _kept_in(optimizer, dtype),
         None if loss is NIL else loss.name.lower(),
         *_cadence(every, offset),
         optional is not NIL,
         machine.current().call_span,
     )
+
+
+def _kept_in(optimizer: Value, dtype: Value) -> str | None:
+    """In what frozen parameters are kept; E-OPTION-VALUE of those that are trained."""
+    if dtype is NIL:
+        return None
+    if optimizer is not FROZEN:
+        raise problem(
+            "E-OPTION-VALUE",
+            "group: :dtype says in what a frozen group is kept, and this one is trained",
+            hint="(group selector :frozen :dtype :bf16)",
+            option=":dtype",
+        )
+    return choice("group", "dtype", dtype, ("f32", "bf16", "f16"))
 
 
 def _cadence(every: Value, offset: Value) -> tuple[int, int]:
@@ -319,7 +291,10 @@ def groups(*arguments: Value) -> GroupsValue:
         if name not in GROUPS_OPTIONS:
             near = nearest(name, GROUPS_OPTIONS)
             hint = f"did you mean :{near}?" if near else "options: :clip-norm :clip-value :ema"
-            raise problem("E-OPTION", f"groups has no option :{name}", hint=hint, option=":" + name)
+            raise problem(
+                "E-OPTION", f"groups has no option :{name}", hint=hint, option=":" + name,
+                written=f":{name}", nearest=f":{near}" if near else None,
+            )  # fmt: skip
         if at + 1 >= len(arguments):
             raise problem("E-CALL-KEYWORD", f"groups: :{name} has no value")
         options[name] = arguments[at + 1]
@@ -327,6 +302,10 @@ def groups(*arguments: Value) -> GroupsValue:
     found = _flat(arguments[at:])
     ema_state = options.pop("ema-state", NIL) is not NIL
     values = {key: _option(key, value) for key, value in options.items()}
+    if ema_state and values.get("ema") is None:
+        raise problem(
+            "E-OPTION-VALUE", "groups: :ema-state t without :ema", hint=":ema 0.999 :ema-state t"
+        )
     return GroupsValue(
         tuple(found),
         values.get("clip-norm"),
@@ -355,6 +334,11 @@ def _flat(values: tuple[Value, ...]) -> list[GroupValue]:
 def _option(key: str, value: Value) -> Any:
     if value is NIL:
         return None
+    if is_number(value) and not (0 <= value <= 1 if key == "ema" else value > 0):
+        wanted = "from 0 to 1" if key == "ema" else "above 0"
+        raise problem(
+            "E-OPTION-VALUE", f":{key} of groups is {describe(value)}", hint=f"a number {wanted}"
+        )
     if is_number(value) or value.__class__ is StepScalar:
         return tree_of(value)
     raise problem(

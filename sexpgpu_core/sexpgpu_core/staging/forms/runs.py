@@ -81,8 +81,10 @@ def _run_option(d: Declaration, key: str, tail: Cons) -> Any:
         return _diagnostics(d, tail)
     if key == "finite-guard" and is_literal_list(tail.car):
         parts = literal(d, tail, ":finite-guard")
+        if len(parts) != 2:
+            raise d.refuse(":finite-guard is :halt, :off or (:skip n)", tail)
         option_name(d, parts[0], ("skip",), ":finite-guard")
-        return [d.slot(t, ":skip") for t in parts[1:]]
+        return [d.slot(parts[1], ":skip")]
     return d.slot(tail, f":{key}")
 
 
@@ -134,7 +136,7 @@ def _finish_run(d: Declaration, read: dict[str, Any]) -> Value:
     collector.run = RunDeclaration(
         number("steps", None),
         number("epochs", None),
-        (until[0], int(until[1].number())) if until else None,
+        (until[0], int(until[1].above(0))) if until else None,
         number("seed", 0, 0),
         read["precision"].choice(PRECISIONS) if "precision" in read else "f32",
         number("microbatches", 1),
@@ -143,7 +145,7 @@ def _finish_run(d: Declaration, read: dict[str, Any]) -> Value:
         _made_checkpoint(read.get("checkpoint", {})),
         _made_diagnostics(read.get("diagnostics", {})),
         number("log-every", 10),
-        read["deadline"].number() if "deadline" in read else None,
+        read["deadline"].above(0) if "deadline" in read else None,
         _guard(read.get("finite-guard")),
         d.span,
     )
@@ -154,7 +156,7 @@ def _guard(read: Any) -> Any:
     if read is None:
         return "halt"
     if isinstance(read, list):
-        return ("skip", read[0].integer(0) if read else 1)
+        return ("skip", read[0].integer(0))
     return read.choice(("halt", "off"))
 
 
@@ -210,10 +212,16 @@ def _pass_option(d: Declaration, key: str, tail: Cons) -> Any:
         return read_steps(d, tail)
     if key == "weights" and is_literal_list(tail.car):
         parts = literal(d, tail, ":weights")
-        option_name(d, parts[0], ("best",), ":weights")
+        if parts:
+            option_name(d, parts[0], ("best",), ":weights")
+        if len(parts) != 2:
+            raise d.refuse(':weights is :live, :ema or (:best "val/loss")', tail)
         return [d.slot(t, "the series of :best") for t in parts[1:]]
-    if key == "save" and is_literal_list(tail.car):
-        return tail.car
+    if key == "save" and is_literal_list(tail.car) and tail.car is not NIL:
+        parts = literal(d, tail, ":save")
+        option_name(d, parts[0], ("png",), ":save")
+        options = keyword_pairs(d, parts[0].cdr, ("columns",), ":save (:png ...)")
+        return {k: d.slot(t, f":{k} of :save") for k, t in options.items()}
     return d.slot(tail, f":{key}")
 
 
@@ -221,7 +229,7 @@ def _finish_pass(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> V
     collector = host().collector
     collector.claim("pass", name, d.span)
     loader, stage, _ = read.get("loader", (None, None, None))
-    weights = read.get("weights")
+    _check_pass(d, name, read)
     collector.passes[name] = PassDeclaration(
         name,
         doc,
@@ -231,23 +239,48 @@ def _finish_pass(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> V
         read["every"].integer(1) if "every" in read else None,
         made_steps(read["at"]) if "at" in read else (),
         read["batches"].integer(1) if "batches" in read else None,
-        _weights(weights),
-        read["save"].python() if isinstance(read.get("save"), Slot) else None,
+        _weights(read.get("weights")),
+        _save(read.get("save")),
         d.span,
     )
     return T
+
+
+def _check_pass(d: Declaration, name: str, read: dict[str, Any]) -> None:
+    """E-OPTION-VALUE of an option that would say nothing beside the others."""
+    for key, needs in (("save", "output"), ("batches", "loader")):
+        if key in read and needs not in read:
+            raise problem(
+                "E-OPTION-VALUE",
+                f"pass {name} says :{key} and no :{needs}, so it says nothing",
+                hint=f"leave :{key} out, or give :{needs}",
+                option=":" + key,
+            ).locate(d.span)
+    if isinstance(read.get("weights"), list) and ("every" in read or _steps(read) != ["end"]):
+        raise problem(
+            "E-OPTION-VALUE",
+            f"pass {name} reads the best weights, which are known at the end",
+            hint=":at (:end), and no :every",
+            option=":weights",
+        ).locate(d.span)
+
+
+def _steps(read: dict[str, Any]) -> list[int | str]:
+    return list(made_steps(read["at"])) if "at" in read else ["end"]
 
 
 def _weights(read: Any) -> Any:
     if read is None:
         return "live"
     if isinstance(read, list):
-        raise problem(
-            "E-UNSUPPORTED",
-            "a pass with the weights of the best checkpoint is not there yet",
-            hint="sexpgpu run --resume best, or :weights :ema",
-        ).locate(read[0].span)
+        return "best", read[0].text()
     return read.choice(("live", "ema"))
+
+
+def _save(read: Any) -> Any:
+    if isinstance(read, dict):
+        return "png", read["columns"].integer(1) if "columns" in read else None
+    return True if read is not None and read.flag() else None
 
 
 @native_macro("deftarget")

@@ -15,7 +15,7 @@ from ..host import tracer, warn
 from ..init_program import init_of
 from ..initialize import Initializer
 from ..promote import operands
-from ..syntax import Declaration, Slot, keyword_pairs, lambda_of, tails
+from ..syntax import Declaration, Slot, keyword_pairs, lambda_of, tails, unknown_option
 from ..table import tensor_builtin
 from ..tensor import Tensor
 from ..tracer import Tracer
@@ -75,6 +75,10 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
     given = slots.get("init")
     type = Type(kind, sizes)
     if t.optimizer is not None:
+        for key in ("combine", "per"):
+            if key in slots:
+                known, of = (":init", ":dtype"), "an optimizer's state"
+                raise unknown_option(of, f":{key}", known, slots[key].span)
         made = t.optimizer.state(name, type, _number(given, kind), "dtype" in slots)
         return StateReference(made)
     default_combine = "mean" if kind in FLOATS else "delta"

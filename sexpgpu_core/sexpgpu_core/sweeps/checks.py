@@ -1,0 +1,87 @@
+"""What `check` says of sweeps: names of knobs and variants, values, and that there are points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..diagnostics import Diagnostic, Problem, Problems, nearest, problem
+from ..evaluator.builtins.listing import proper
+from ..evaluator.evaluator import Evaluator
+from ..evaluator.values import Value
+from ..experiment.declarations import Experiment, Sweep
+from ..staging.forms.knobs import check_knob
+from .points import over, points, rank
+
+
+def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
+    """Raises Problems with what is wrong of any sweep."""
+    wrong: list[Diagnostic] = []
+    for sweep in experiment.sweeps.values():
+        try:
+            _check(sweep, experiment, evaluator)
+        except Problem as error:
+            wrong.append(_placed(error.diagnostic, sweep))
+    if wrong:
+        raise Problems(wrong)
+
+
+def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
+    seen: set[str] = set()
+    for knob, values in _rows(sweep):
+        _known("E-KNOB-UNKNOWN", f"sweep {sweep.name} names no knob", knob, experiment.knobs)
+        if knob in seen:
+            raise problem("E-KNOB-TWICE", f"sweep {sweep.name}: {knob} stands twice", knob=knob)
+        seen.add(knob)
+        kind, allowed = evaluator.host.collector.knob_types[knob]
+        for value in values:
+            check_knob(knob, value, kind, allowed, sweep.span)
+    for knob in over(sweep):
+        _known("E-KNOB-UNKNOWN", f"sweep {sweep.name}: :over no knob", knob, experiment.knobs)
+        if knob not in seen:
+            raise _shape(sweep, f":over {knob}, which the sweep does not vary")
+    variant = sweep.options.get("variant")
+    if variant is not None:
+        told = f"sweep {sweep.name} is over no variant"
+        _known("E-VARIANT-UNKNOWN", told, variant, experiment.variants)
+    if not seen and "seeds" not in sweep.options:
+        raise _shape(sweep, "it varies nothing: :grid, :zip, :random or :seeds")
+    if ("n" in sweep.options) != ("random" in sweep.options):
+        raise _shape(sweep, ":random and :n, the number of draws, go together")
+    rank(sweep)
+    if variant == experiment.selection.get("variant"):  # :where reads the variant's knobs
+        said = len(evaluator.diagnostics)
+        try:
+            points(sweep, evaluator, experiment.run.seed)
+        finally:
+            del evaluator.diagnostics[said:]  # of forms that are made for :where
+
+
+def _placed(found: Diagnostic, sweep: Sweep) -> Diagnostic:
+    """At the sweep, where it has no place or one in a form that was made for `:where`."""
+    own = sweep.span.source if sweep.span is not None else None
+    if found.span is not None and found.span.source is own:
+        return found
+    return found._replace(span=sweep.span, edit=None)
+
+
+def _rows(sweep: Sweep) -> Iterator[tuple[str, list[Value]]]:
+    """Each knob with the values that are written for it."""
+    for key in ("grid", "zip"):
+        for knob, values in sweep.options.get(key, ()):
+            made: Any = values if isinstance(values, tuple) else proper("defsweep", values)
+            yield knob, list(made)
+    for knob, word, bounds in sweep.options.get("random", ()):
+        yield knob, list(bounds) if word == "choice" else []
+
+
+def _known(code: str, told: str, name: str, known: Any) -> None:
+    if name in known:
+        return
+    near = nearest(name, known)
+    hint = f"did you mean {near}?" if near else "there are: " + (" ".join(known) or "none")
+    raise problem(code, f"{told}: {name}", hint=hint, written=name, nearest=near)
+
+
+def _shape(sweep: Sweep, why: str) -> Problem:
+    return problem("E-SWEEP-SHAPE", f"sweep {sweep.name}: {why}")
