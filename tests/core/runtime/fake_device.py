@@ -180,7 +180,9 @@ def loaders_in(folder, seed=7):
 
 
 def a_pass(**given):
-    return filled(PassDeclaration, **{"name": "val", "at": (), "stage": "val", **given})
+    return filled(
+        PassDeclaration, **{"name": "val", "at": (), "stage": "val", "weights": "live", **given}
+    )
 
 
 def a_target(series, goal, bound, stop=False):
