@@ -393,8 +393,7 @@ def device_of(registry: Registry, name: str | None) -> Device:
 
 def device_for(loaded: Loaded, name: str | None) -> Device:
     """The device that is asked for, else the one that the file hints at. E-DEVICE-UNKNOWN."""
-    hint = loaded.experiment.run.device
     try:
-        return device_of(loaded.registry, name or hint)
+        return device_of(loaded.registry, name or loaded.experiment.run.device)
     except Problem as unknown:
-        raise (unknown if name else unknown.locate(loaded.experiment.run.span)) from None
+        raise unknown.locate(None if name else loaded.experiment.run.span) from None
