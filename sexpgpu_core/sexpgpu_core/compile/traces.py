@@ -12,7 +12,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Graph, Operations
 from ..records import NamedTuple
-from ..staging.cadence import never_run, tested_often
+from ..staging.cadence import never_due, never_run, tested_often
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
 from ..staging.forms.file_tensors import leaking
@@ -159,8 +159,12 @@ def _lints(
     yield from lints.smoothed(passes)
     first = next(iter(stages.values()))
     yield from lints.decayed(first)
-    if not experiment.selection.get("steps") and len(stages) == 1:
-        yield from lints.ill_timed(first, steps)
+    chosen = any(value and key != "seed" for key, value in experiment.selection.items())
+    if experiment.run.steps is not None and not chosen:
+        # what is chosen to be short, or is by its data, has the lengths of the whole
+        yield from never_due(experiment, steps)
+        if len(stages) == 1:
+            yield from lints.ill_timed(first, steps)
 
 
 def _traced(

@@ -24,11 +24,11 @@ def never_run(experiment: Experiment, steps: int) -> list[Diagnostic]:
         )
         for p in experiment.passes.values()
         if _never(p, steps)
-    ] + _never_saved(experiment, steps)
+    ]
 
 
-def _never_saved(experiment: Experiment, steps: int) -> list[Diagnostic]:
-    """Of cadences of `defrun` that come after its end: what is said would say nothing."""
+def never_due(experiment: Experiment, steps: int) -> list[Diagnostic]:
+    """W-EVAL-NEVER of cadences of `defrun` that come after its end: they say nothing."""
     run = experiment.run
     saved = run.checkpoint
     late = [f":checkpoint (:every {saved.every})"] if (saved.every or 0) > steps else []
