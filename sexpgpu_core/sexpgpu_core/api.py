@@ -215,32 +215,34 @@ def check(
     """
     from .staging.scan import is_library, scan
 
-    rows = plugins()
-    sets = list(sets)
+    rows, sets = plugins(), list(sets)
     evaluator: Any = None
     source: Source | None = None
     try:
         source = file if isinstance(file, Source) else read_source(Path(file))
         if is_library(scan(source)):
-            return _checked_library(library(source, rows), source)
+            return _report(library(source, rows), source, "evaluator")
         chosen = {"variant": variant, "sets": sets, "steps": steps, "seed": seed, "point": point}
         with unasked(not asks):
             loaded = load(source, **chosen, registry=rows)  # type: ignore[arg-type]
             evaluator = loaded.evaluator
             summary = _checked(loaded, device_for(loaded, device))
+        if loaded.experiment.sweeps:
+            from .sweeps.checks import check_sweeps
+
+            check_sweeps(loaded.experiment, evaluator)
     except (Problem, Problems) as error:
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
         return _stopped(found, evaluator, source)
+    return _report(evaluator, source, "device", summary, loaded.experiment.chosen())
+
+
+def _report(evaluator: Any, source: Source, phase: str, *said: Any) -> CheckReport:
+    """Of a file without an error; of a module there is no summary and nothing chosen."""
     warnings = ordered(allowed(evaluator.diagnostics, source, complete=True))
     output = "".join(evaluator.output)
-    return CheckReport(warnings, "device", True, summary, loaded.experiment.chosen(), output)
-
-
-def _checked_library(evaluator: Evaluator, source: Source) -> CheckReport:
-    """The report of a module: it has nothing to compile alone."""
-    warnings = ordered(allowed(evaluator.diagnostics, source, complete=True))
-    return CheckReport(warnings, "evaluator", True, None, None, "".join(evaluator.output))
+    return CheckReport(warnings, phase, True, *(said or (None, None)), output)
 
 
 def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
