@@ -235,14 +235,13 @@ def check(
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
         return _stopped(found, evaluator, source)
-    return _report(evaluator, source, "device", summary, loaded.experiment.chosen())
+    return _report(evaluator, source, "device", of=(summary, loaded.experiment.chosen()))
 
 
-def _report(evaluator: Any, source: Source, phase: str, *said: Any) -> CheckReport:
-    """Of a file without an error; of a module there is no summary and nothing chosen."""
+def _report(evaluator: Any, source: Source, phase: str, *, of: Any = (None, None)) -> CheckReport:
+    """Of a file without an error. `of`: the summary, and what was chosen."""
     warnings = ordered(allowed(evaluator.diagnostics, source, complete=True))
-    output = "".join(evaluator.output)
-    return CheckReport(warnings, phase, True, *(said or (None, None)), output)
+    return CheckReport(warnings, phase, True, of[0], of[1], "".join(evaluator.output))
 
 
 def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
