@@ -11,7 +11,7 @@ from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Value
 from ..experiment.declarations import Experiment, Sweep
 from ..staging.forms.knobs import check_knob
-from .points import over, points, rank
+from .points import over, rank, rows
 
 
 def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
@@ -52,7 +52,7 @@ def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
     if variant == experiment.selection.get("variant"):  # :where reads the variant's knobs
         said = len(evaluator.diagnostics)
         try:
-            points(sweep, evaluator, experiment.run.seed)
+            rows(sweep, evaluator)
         finally:
             del evaluator.diagnostics[said:]  # of forms that are made for :where
 

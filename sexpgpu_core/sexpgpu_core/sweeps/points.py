@@ -13,7 +13,6 @@ from ..evaluator.builtins.listing import proper
 from ..evaluator.printer import print_text
 from ..evaluator.values import NIL, Value
 from ..records import NamedTuple
-from ..runtime.slug import clean
 from ..staging.lisp_text import lisp_text
 
 if TYPE_CHECKING:
@@ -82,19 +81,26 @@ def points(sweep: Sweep, evaluator: Evaluator, seed: int) -> list[Point]:
     The evaluator is that of the file under the sweep's variant; `seed` the run's. Raises
     E-SWEEP-SHAPE.
     """
+    count = _count(sweep, "seeds", 1)
+    found = rows(sweep, evaluator)
+    return _named([_point(row, seed + at, count) for row in found for at in range(count)])
+
+
+def rows(sweep: Sweep, evaluator: Evaluator) -> list[Row]:
+    """The choices of knobs, before seeds repeat them. Raises E-SWEEP-SHAPE."""
     options = sweep.options
     axes = [
         [tuple(row) for row in product(*_columns(options.get("grid", ())))],
         [tuple(row) for row in _zipped(sweep, _columns(options.get("zip", ())))],
         _drawn(sweep),
     ]
-    rows = [sum(parts, ()) for parts in product(*axes)]
+    found = [sum(parts, ()) for parts in product(*axes)]
     if "where" in options:
-        rows = [row for row in rows if _holds(options["where"], row, evaluator)]
-    if not rows:
+        found = [row for row in found if _holds(options["where"], row, evaluator)]
+    if not found:
         raise _shape(sweep, "its :where leaves nothing")
-    count = _count(sweep, "seeds", 1)
-    return _named([_point(row, seed + at, count) for row in rows for at in range(count)])
+    _count(sweep, "seeds", 1)
+    return found
 
 
 def _named(found: list[Point]) -> list[Point]:
@@ -208,6 +214,8 @@ def _holds(form: Value, row: Row, evaluator: Evaluator) -> bool:
 
 
 def _point(row: Row, seed: int, seeds: int) -> Point:
+    from ..runtime.slug import clean  # no check needs it
+
     parts = [knob.rpartition(":")[2] + text for knob, text in row]
     parts += [f"seed{seed}"] if seeds > 1 else []
     return Point("-".join(clean(part) for part in parts), dict(row), seed)
