@@ -29,6 +29,22 @@ GRAPHS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         lambda b, x, i: b("cross-entropy", x, i, axis=1),
         {"x": normal((8, 5003)), "i": integers(5003, (8,))},
     ),
+    "sort": (lambda b, x: b("argsort", x, axis=1), {"x": normal((3, 500), "f64")}),
+    "long sort": (lambda b, x: b("argsort", x, axis=1), {"x": normal((1, 5000))}),
+    "running": (lambda b, x: b("cumsum", x, axis=1), {"x": normal((3, 50), "bf16")}),
+    "search": (
+        lambda b, e, x: b("searchsorted", e, x),
+        {"e": normal((50,)), "x": normal((7,))},
+    ),
+    "sorted scatter": (
+        lambda b, x, i, y: b("scatter-add", x, i, y, axis=0),
+        {"x": normal((9, 16)), "i": integers(9, (40,)), "y": normal((40, 16))},
+    ),
+    **{
+        name: (lambda b, x, name=name: b(name, x), {"x": normal((33,), "f64")})
+        for name in ("erfc", "asinh", "acos", "tanh", "expm1")
+    },
+    "fmod": (lambda b, x: b("rem", x, x), {"x": normal((33,))}),
     "scatter": (
         lambda b, x, i, y: b("scatter-add", x, i, y, axis=0),
         {"x": normal((9, 16)), "i": integers(9, (20,)), "y": normal((20, 16))},
