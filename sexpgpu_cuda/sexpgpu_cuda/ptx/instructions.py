@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,22 @@ def _compare(ins: Instruction) -> Step:
     if word.rstrip("u") not in a.COMPARE and word not in a.COMPARE:
         raise PtxFault("unknown", ".".join(ins.words))
     x, y = (typed(o, kind) for o in ins.operands[1:])
-    name = target(ins.operands[0])
+    into = ins.operands[0]
+    if isinstance(into, Vector) and kind.endswith("x2"):
+        return _compare_halves([target(o) for o in into.items], partial(a.compare, word), x, y)
+    name = target(into)
     return lambda w: w.write(name, a.compare(word, x(w), y(w)))
+
+
+def _compare_halves(names: list[str], test: Callable[..., Array], x: Fetch, y: Fetch) -> Step:
+    """A predicate of the low halves, then one of the upper ones."""
+
+    def step(w: Wave) -> None:
+        found = test(x(w), y(w))
+        for k, name in enumerate(names):
+            w.write(name, found[:, k])
+
+    return step
 
 
 def _select(ins: Instruction) -> Step:

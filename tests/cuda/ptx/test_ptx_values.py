@@ -33,6 +33,10 @@ def value(body: str, given: Any, kind: Any) -> Any:
     return each(body, given, out, threads=32, grid=len(given) // 32)
 
 
+def not_below(half: Any) -> Any:
+    return (half.astype("u2").view("f2") >= 0).astype("u4")
+
+
 def halves(low: Any, high: Any) -> Any:
     return low | high << 16
 
@@ -50,6 +54,8 @@ def halves(low: Any, high: Any) -> Any:
         ("and.b32 %r20, %r10, 255;", lambda x: x & 255),
         ("not.b32 %r20, %r10;", lambda x: ~x),
         ("add.s16x2 %r20, %r10, %r10;", lambda x: halves(x * 2 & 0xFFFF, (x >> 16) * 2)),
+        ("setp.ge.f16x2 %p1|%p2, %r10, 0; selp.b32 %r20, 1, 0, %p1; @%p2 add.s32 %r20, %r20, 2;",
+         lambda x: not_below(x & 0xFFFF) + 2 * not_below(x >> 16)),
         ("min.u16x2 %r20, %r10, 0x00070009;",
          lambda x: halves(np.minimum(x & 0xFFFF, 9), np.minimum(x >> 16, 7))),
         ("shl.b32 %r20, %r10, 33;", lambda x: x * 0),
