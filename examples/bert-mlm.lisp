@@ -17,7 +17,7 @@
 
 (defvariant smoke "A few seconds on a laptop." :depth 2 :width 32 :batch-size 8 :steps 50)
 (defvariant gpu "BERT base; with a tokenizer, Wikipedia and BookCorpus are its public data."
-  :depth 12 :width 768 :heads 12 :context 512 :batch-size 256 :lr 1e-4)
+  :depth 12 :width 768 :heads 12 :context 512 :batch-size 96 :lr 1e-4)
 
 (defmacro corpus ()
   "The loader of the text that the knob names."

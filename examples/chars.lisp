@@ -14,6 +14,8 @@
 (defknob steps      2000 "Steps of the run."    :type (integer 1))
 
 (defvariant smoke "A few seconds on a laptop." :depth 2 :width 64 :steps 50)
+(defvariant gpu "The size that nanoGPT trains on Shakespeare's letters."
+  :depth 6 :width 384 :heads 6 :context 256 :batch-size 64 :steps 5000)
 (defvariant gpt2 "GPT-2 small."
   :depth 12 :width 768 :heads 12 :context 1024 :batch-size 32 :lr 6e-4)
 (defsweep lr-by-depth "Does depth move the best rate?"

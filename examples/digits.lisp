@@ -9,6 +9,7 @@
 (defknob epochs 60   "Passes over the digits."  :type (integer 1))
 
 (defvariant smoke "A second or two." :epochs 3)
+(defvariant gpu   "Wider; the digits are all that there are." :width 2048)
 
 (defloader digits
   (source (digits))

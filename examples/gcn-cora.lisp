@@ -7,6 +7,7 @@
 (require "sexpgpu/optim")
 
 (defknob file   "data/cora.npz" "The graph, Planetoid's split." :type string)
+(defknob classes 7              "Fields that papers are of."    :type (integer 2))
 (defknob hidden 16              "Units of the hidden layer."    :type (integer 1))
 (defknob rate   0.5             "Dropout, of the words too."    :type (float 0 (1)))
 (defknob lr     1e-2            "Learning rate."                :type (float (0) 1))
@@ -15,7 +16,7 @@
 
 (defvariant smoke "A second." :steps 20)
 (defvariant gpu "PubMed, the largest of the paper's graphs, of the same arrays."
-  :file "data/pubmed.npz")
+  :file "data/pubmed.npz" :classes 3)
 (defsweep ten "The mean over seeds." :seeds 10 :rank ("test/accuracy" :max))
 
 (defloader graph
@@ -35,7 +36,7 @@
 
 (defmodel gcn (words edges)
   (let ((h (relu (nn:graph-conv (dropout words rate) edges hidden :bias nil :name "first"))))
-    (nn:graph-conv (dropout h rate) edges 7 :bias nil :name "second")))
+    (nn:graph-conv (dropout h rate) edges classes :bias nil :name "second")))
 
 (defun objective (&key words edges labels mask)
   (let ((logits (gcn words edges)))

@@ -15,7 +15,7 @@
 
 (defvariant smoke "A few seconds on a laptop." :depth 2 :width 32 :state-size 4 :steps 50)
 (defvariant gpu "The shape of Mamba 130M; with a tokenizer, the Pile is its public data."
-  :depth 24 :width 768 :state-size 16 :context 1024 :batch-size 32 :lr 6e-4)
+  :depth 24 :width 768 :state-size 16 :context 1024 :batch-size 8 :lr 6e-4)
 
 (defmacro corpus ()
   "The loader of the text that the knob names."

@@ -21,7 +21,7 @@
 (defvariant smoke "A few seconds on a laptop." :depth 2 :width 32 :hidden 32 :steps 50)
 (defvariant gpu
   "Eight experts in the blocks of GPT-2 small; with a tokenizer, C4 is its public data."
-  :depth 12 :width 768 :heads 12 :experts 8 :hidden 2048 :context 1024 :batch-size 32 :lr 6e-4)
+  :depth 12 :width 768 :heads 12 :experts 8 :hidden 2048 :context 1024 :batch-size 12 :lr 6e-4)
 
 (defmacro corpus ()
   "The loader of the text that the knob names."

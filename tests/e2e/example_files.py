@@ -36,8 +36,9 @@ def write_examples(folder: Folder) -> None:
     made = random.Random(1)
     folder.write("data/images-idx3-ubyte.gz", idx(made.randbytes(400 * 784), 400, 28, 28))
     folder.write("data/labels-idx1-ubyte.gz", idx(bytes(i % 10 for i in range(400)), 400))
-    np.savez(folder.path / "data" / "cora.npz", **graph())
-    lines = ("".join(made.choices("abcdefgh", k=made.randint(2, 9))) for _ in range(200))
+    for name in ("cora", "pubmed"):
+        np.savez(folder.path / "data" / f"{name}.npz", **graph())
+    lines = ("".join(made.choices("abcdefgh", k=made.randint(2, 9))) for _ in range(1500))
     folder.write("data/names.txt", "\n".join(lines) + "\n")
     for name in NAMES:
         folder.write(f"{name}.lisp", (EXAMPLES / f"{name}.lisp").read_bytes())

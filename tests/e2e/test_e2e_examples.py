@@ -36,6 +36,25 @@ def test_an_example_checks_without_a_warning(ready: Folder, name: str) -> None:
         assert done.diagnostics == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_every_variant_checks_and_the_greatest_fits_a_card(ready: Folder, name: str) -> None:
+    """Of 80 GB."""
+    choice(name)
+    flags = ("--every-variant", "--deny", "warnings", "--json")
+    done = ready.quick("check", f"{name}.lisp", *flags)
+    assert done.exit == 0, done.diagnostics
+    found = {f["selection"]["variant"]: f["summary"] for f in done.document["files"]}
+    assert {None, "smoke", "gpu"} <= found.keys()
+    assert all(of["memory"]["peak_bytes"] < 80e9 for of in found.values())
+
+
+def test_a_loader_of_whole_arrays_is_said_to_read_them(ready: Folder) -> None:
+    found = ready.quick("check", "gcn-cora.lisp", "--json").document["files"][0]["summary"]["batch"]
+    shapes = {name: of["shape"] for name, of in found.items()}
+    assert shapes["features"] == [24, 30]
+    assert shapes["edges"] == [48, 2]
+
+
 def test_a_warning_of_a_layer_stands_where_the_file_calls_it(ready: Folder) -> None:
     text = (EXAMPLES / "resnet-mnist.lisp").read_text("utf-8")
     ready.write("it.lisp", text.replace(";; allow", ";;"))

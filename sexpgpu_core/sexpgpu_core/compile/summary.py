@@ -36,10 +36,7 @@ def summarize(
         "flops_per_step": flops,
         "memory": dict(memory),
         "disk_bytes": _disk(traces.experiment, persistent, traces.steps),
-        "batch": {
-            name: {"dtype": t.dtype, "shape": [first.rows, *t.shape[1:]]}
-            for name, t in first.traced.fields.items()
-        },
+        "batch": _batch(first),
         "evaluation_ids": traces.evaluations(judgements),
         "groups": [
             _group(number, group, first.traced.parameters)
@@ -49,6 +46,15 @@ def summarize(
         "proved": list(dict.fromkeys(p for s in traces.stages.values() for p in s.traced.proved)),
         **({"stages": _stages(traces)} if traces.ahead is not None else {}),
         **({"diagnostics": dict(sampled)} if sampled is not None else {}),
+    }
+
+
+def _batch(stage: StageTrace) -> dict[str, Any]:
+    """What a step reads: the blocks of all microbatches together; whole arrays have no rows."""
+    blocks = stage.rows // (stage.traced.rows or stage.rows)
+    return {
+        name: {"dtype": t.dtype, "shape": [blocks * n for n in t.shape[:1]] + list(t.shape[1:])}
+        for name, t in stage.traced.fields.items()
     }
 
 

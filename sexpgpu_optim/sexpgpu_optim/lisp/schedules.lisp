@@ -16,11 +16,11 @@
   (min 1 (/ (max 0 (- (elapsed) warmup)) (max 1 (- steps warmup 1)))))
 
 (defschedule constant (peak &key (warmup 0))
-  "peak after warm-up."
+  "peak after warm-up, a line from peak / warmup (Goyal et al. 2017)."
   (warmed peak warmup peak))
 
 (defschedule warmup-cosine (peak &key (warmup 0) (steps (ctx :steps)) (floor 0))
-  "Cosine to floor at the last step."
+  "Cosine to floor at the last step (Loshchilov, Hutter 2016)."
   (warmed peak warmup (half-cosine peak floor (passed warmup steps))))
 
 (defschedule warmup-linear (peak &key (warmup 0) (steps (ctx :steps)) (floor 0))
@@ -29,7 +29,7 @@
 
 (defschedule warmup-stable-decay (peak &key (warmup 0) (decay 0.2) (steps (ctx :steps)) (floor 0)
                                   (shape :linear))
-  "Flat, then down over the last share: :linear :cosine :sqrt."
+  "Flat, then down over the last share: :linear :cosine :sqrt (Hu et al. 2024)."
   (let* ((start (* steps (- 1 decay)))
          (share (min 1 (/ (max 0 (- (elapsed) start)) (max 1 (- steps start 1)))))
          (left (ecase shape
@@ -39,7 +39,7 @@
     (warmed peak warmup (+ floor (* (- peak floor) left)))))
 
 (defschedule inverse-sqrt (peak &key (warmup 4000))
-  "peak sqrt(warmup / t) after warm-up."
+  "peak sqrt(warmup / t) after warm-up (Vaswani et al. 2017)."
   (warmed peak warmup (* peak (sqrt (/ warmup (max warmup (+ (elapsed) 1)))))))
 
 (defschedule exponential (peak &key (rate 0.96) (every 1000) staircase)
