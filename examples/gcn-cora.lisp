@@ -6,13 +6,13 @@
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
-(defknob file   "data/cora.npz" "The graph, Planetoid's split." :type string)
-(defknob classes 7              "Fields that papers are of."    :type (integer 2))
-(defknob hidden 16              "Units of the hidden layer."    :type (integer 1))
-(defknob rate   0.5             "Dropout, of the words too."    :type (float 0 (1)))
-(defknob lr     1e-2            "Learning rate."                :type (float (0) 1))
-(defknob decay  5e-4            "Of the first layer's weights." :type (float 0))
-(defknob steps  200             "Steps of the run."             :type (integer 1))
+(defknob file    "data/cora.npz" "The graph, Planetoid's split." :type string)
+(defknob classes 7               "Fields that papers are of."    :type (integer 2))
+(defknob hidden  16              "Units of the hidden layer."    :type (integer 1))
+(defknob rate    0.5             "Dropout, of the words too."    :type (float 0 (1)))
+(defknob lr      1e-2            "Learning rate."                :type (float (0) 1))
+(defknob decay   5e-4            "Of the first layer's weights." :type (float 0))
+(defknob steps   200             "Steps of the run."             :type (integer 1))
 
 (defvariant smoke "A second." :steps 20)
 (defvariant gpu "PubMed, the largest of the paper's graphs, of the same arrays."

@@ -12,7 +12,7 @@
 (defknob epochs 4                     "Passes over the pictures." :type (integer 1))
 
 (defvariant smoke "A few seconds." :width 4 :epochs 1)
-(defvariant gpu   "Wider and longer; the 60,000 pictures of MNIST are its public data."
+(defvariant gpu "Wider and longer; the 60,000 pictures of MNIST are its public data."
   :width 64 :epochs 20)
 
 (defloader mnist
