@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import pytest
 from e2e_program import TEXT, Folder
-from test_e2e_examples import choice, ready
-
-__all__ = ["ready"]
+from test_e2e_examples import choice
 
 SAMPLE = {
     "chars": set(),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..diagnostics import problem
-from ..evaluator.values import NIL, Cons, Function, Staged, Value, list_items
+from ..evaluator.values import NIL, Cons, Function, Staged, Value
 from ..ir.graph import Value as Node
 from ..ir.types import INTEGERS, Type, broadcast
 from .exact import default_dtype, is_number, round_to
@@ -39,8 +39,8 @@ def not_a_tensor(name: str, value: Value) -> Exception:
         hint = f"a number alone is no tensor: ({name} (tensor x)), or use the numbers' own function"
     elif value is NIL:
         hint = "nil came out of something that has no value there"
-    elif value.__class__ is Cons and all(is_tensor(v) for v in list_items(value)):
-        what = f"a list of tensors, {' and '.join(describe(v) for v in list_items(value))}"
+    elif value.__class__ is Cons and all(map(is_tensor, conses(value))):
+        what = f"a list of tensors, {' and '.join(map(describe, conses(value)))}"
         hint = f"operands stand one after another, ({name} x y); (stack ...) or (concat ...) join"
     elif value.__class__ is Cons:
         hint = f"numbers become a tensor by (tensor '(1 2)): ({name} (tensor ...))"
@@ -49,6 +49,15 @@ def not_a_tensor(name: str, value: Value) -> Exception:
     elif isinstance(value, Function):
         hint = "a function is called: (f x)"
     return problem("E-STAGE-VALUE", f"{name} got {what}, wants a tensor", hint=hint, name=name)
+
+
+def conses(value: Value) -> list[Value]:
+    """The elements of a list, proper or not."""
+    found = []
+    while value.__class__ is Cons:
+        found.append(value.car)
+        value = value.cdr
+    return found
 
 
 def operands(
