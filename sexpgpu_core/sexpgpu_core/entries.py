@@ -57,16 +57,6 @@ class OperationEntry(NamedTuple):
     )
 
 
-class PassEntry(NamedTuple):
-    """A graph pass. `phase`: traced differentiated optimized lowered."""
-
-    name: str
-    phase: str
-    load: Ref  # Callable[[ir.Graph], ir.Graph]
-    after: tuple[str, ...] = ()
-    before: tuple[str, ...] = ()
-
-
 class ModuleEntry(NamedTuple):
     """A Lisp module."""
 

@@ -76,12 +76,6 @@ def sexpgpu_devices() -> Iterable[e.DeviceEntry]:  # type: ignore[empty-body]
     it."""
 
 
-@hookspec
-def sexpgpu_passes() -> Iterable[e.PassEntry]:  # type: ignore[empty-body]
-    """Graph to graph, in a named phase, ordered by after/before; ties by name, so that the order
-    never depends on installation."""
-
-
 # Where it runs and what it leaves.
 @hookspec
 def sexpgpu_stores() -> Iterable[e.StoreEntry]:  # type: ignore[empty-body]

@@ -32,7 +32,6 @@ HOOKS: dict[str, Hook] = {
     "diagnostics": Hook(entries.DiagnosticEntry, ("name",), "{}/"),
     "codes": Hook(entries.CodeEntry, ("code",), "?-{}-", "E-USAGE-VALUE"),
     "devices": Hook(entries.DeviceEntry, ("name",), "", "E-DEVICE-UNKNOWN"),
-    "passes": Hook(entries.PassEntry, ("name",)),
     "stores": Hook(entries.StoreEntry, ("scheme",), "", "E-STORE-UNKNOWN"),
     "sinks": Hook(entries.SinkEntry, ("name",), "", "E-USAGE-VALUE"),
     "executors": Hook(entries.EngineEntry, ("name",), "", "E-USAGE-VALUE"),
@@ -277,7 +276,7 @@ def _file(package: Any, path: str) -> Any:
 
 def _one(hook: str) -> str:
     """A hook's word for one: devices -> device."""
-    return {"passes": "pass", "job_files": "job file", "codes": "code"}.get(hook, hook[:-1])
+    return {"job_files": "job file", "codes": "code"}.get(hook, hook[:-1])
 
 
 def facts(row: Any) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from .scope import (
 )
 from .single_valued import SINGLE_VALUED
 from .standard_variables import TYPED_FORMS
-from .unused_variables import unused
+from .unused_variables import misread, unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
 LAMBDA = core_symbol("LAMBDA")
@@ -64,6 +64,7 @@ class Analyzer(Expander):
         self.calls: list[tuple[Cell, int, Cons]] = []  # of user functions, checked after loading
         self.references: list[GlobalRef] = []
         self.assignments: list[tuple[Symbol, Cons]] = []
+        self.refused: set[str] = set()  # names whose definitions were
 
     # Forms
 
@@ -341,6 +342,7 @@ class Analyzer(Expander):
     def check_definable(self, name: Symbol, kind: str) -> None:
         """E-REDEFINE for a name of the standard, of core or of another module."""
         if name.home == "" and not self.m.may_redefine:
+            self.refused.add(repr(name))
             raise problem(
                 "E-REDEFINE",
                 f"{name!r} is a name of the standard or of core",
@@ -382,7 +384,7 @@ class Analyzer(Expander):
     def check_used(self, variables: list[Variable]) -> None:
         """W-UNUSED for each that is not."""
         for variable in variables:
-            if not variable.used:
+            if not variable.used and not misread(variable, self.refused):
                 self.m.warn(unused(variable))
 
 

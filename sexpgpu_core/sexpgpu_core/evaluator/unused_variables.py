@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from ..diagnostics import Change, Diagnostic, Edit, diagnostic
 from ..spans import Span
@@ -25,6 +26,21 @@ def unused(variable: Variable) -> Diagnostic:
         kind="variable",
         name=name,
     )
+
+
+def misread(variable: Variable, refused: Collection[str]) -> bool:
+    """Whether the form that binds it calls what was refused as a definition: the name then means
+    another thing, `(block x)` a special form, and what it does not read says nothing."""
+    span = variable.span
+    assert span is not None
+    text = span.source.text
+    end = text.find("\n(", span.end)  # the next form of the file
+    rest = text[span.start : end if end >= 0 else None]
+    return any(_called(name).search(rest) for name in refused)
+
+
+def _called(name: str) -> re.Pattern[str]:
+    return re.compile(r"\(" + re.escape(name) + r"[\s)]", re.IGNORECASE)
 
 
 def _find(span: Span, name: str) -> Span:

@@ -203,6 +203,11 @@ def test_ignored_variables_and_those_of_macros_are_not_warned_of() -> None:
     assert golden(text) == []
 
 
+def test_calls_of_a_definition_that_was_refused_use_their_variables() -> None:
+    text = "(defun block (x n) (* x n))\n(defun net (x) (block x 32))\n(defun f (y) (+ 1 2))\n"
+    assert golden(text) == ["1:1 E-REDEFINE", "3:11 W-UNUSED"]
+
+
 def test_a_required_module_that_nothing_uses_is_told_when_asked() -> None:
     evaluator = Evaluator(modules=MODULES)
     unused = evaluator.load(Source("f.lisp", '(require "lib/nn")\n(print 1)'))
