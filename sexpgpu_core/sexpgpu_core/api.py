@@ -250,7 +250,7 @@ def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
     from .compile.checked import check_experiment
     from .compile.forecast import known
 
-    hooks = ("devices", "operations", "passes")
+    hooks = ("devices", "operations")
     rows, threads = loaded.registry, settings().threads
     foreign = any(rows.owner(h, n) not in BUILTIN for h in hooks for n in rows.names(h))
     return check_experiment(
