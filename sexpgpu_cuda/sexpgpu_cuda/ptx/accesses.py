@@ -150,10 +150,8 @@ def _watched(w: Wave, at: Array, space: str, size: int, doing: str) -> Array:
 
 def _watch_global(w: Wave, at: Array, size: int, doing: str) -> None:
     assert w.shadows is not None
-    first = int(at.flat[0])
-    for a in w.memory.allocations:
-        if a.start <= first < a.stop:
-            who = w.who()
-            place = (w.each(at) - np.uint64(a.start)).astype(np.int64)
-            shadow = w.shadows.of[id(a)]
-            getattr(shadow, doing)(place, size, w.numbers[who], w.interval[who])
+    addresses, who = w.each(at), w.who()
+    for a, chosen in w.memory.parts(addresses):
+        place = (addresses[chosen] - np.uint64(a.start)).astype(np.int64)
+        some, shadow = who[chosen], w.shadows.of[id(a)]
+        getattr(shadow, doing)(place, size, w.numbers[some], w.interval[some])

@@ -87,24 +87,37 @@ class Memory:
             )
         aligned(addresses, size)
 
-    def index(self, addresses: Array, bits: int) -> tuple[Array, Array]:
-        """(array of words, index of each address in it); one allocation an access."""
-        first = int(addresses.flat[0])
+    def parts(self, addresses: Array) -> list[tuple[Allocation, Any]]:
+        """Allocations that an access touches, and which of its addresses: usually all in one."""
+        low, high = int(addresses.min()), int(addresses.max())
+        found: list[tuple[Allocation, Any]] = []
         for a in self.allocations:
-            if a.start <= first < a.stop:
-                places = (addresses - np.uint64(a.start)) >> np.uint64(SHIFT[bits])
-                return a.views[bits], places.view(np.int64)
-        raise PtxFault("bounds", f"no memory at {first:#x}")
+            if a.start <= low and high < a.stop:
+                return [(a, slice(None))]
+            chosen = (addresses >= np.uint64(a.start)) & (addresses < np.uint64(a.stop))
+            if chosen.any():
+                found.append((a, chosen))
+        return found
 
     def read(self, addresses: Array, bits: int, count: int = 1) -> list[Array]:
         """Words side by side from each address on, the first ones first."""
-        view, index = self.index(addresses, bits)
-        return [view[index + k] if k else view[index] for k in range(count)]
+        made = [np.zeros(len(addresses), UNSIGNED[bits]) for _ in range(count)]
+        for a, chosen in self.parts(addresses):
+            index = _words(a, addresses[chosen], bits)
+            for k, values in enumerate(made):
+                values[chosen] = a.views[bits][index + k]
+        return made
 
     def write(self, addresses: Array, values: Sequence[Array], bits: int) -> None:
-        view, index = self.index(addresses, bits)
-        for k, value in enumerate(values):
-            view[index + k if k else index] = value.astype(UNSIGNED[bits], copy=False)
+        for a, chosen in self.parts(addresses):
+            index = _words(a, addresses[chosen], bits)
+            for k, value in enumerate(values):
+                a.views[bits][index + k] = value[chosen].astype(UNSIGNED[bits], copy=False)
+
+
+def _words(a: Allocation, addresses: Array, bits: int) -> Array:
+    """Which words of an allocation lie at addresses."""
+    return ((addresses - np.uint64(a.start)) >> np.uint64(SHIFT[bits])).view(np.int64)
 
 
 SHIFT = {8: 0, 16: 1, 32: 2, 64: 3}

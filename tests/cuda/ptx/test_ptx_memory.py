@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ptx_kernels import INDEX, entry, run
+from ptx_kernels import BASE, INDEX, entry, run
 
 from sexpgpu_cuda.ptx.faults import PtxFault
+from sexpgpu_cuda.ptx.launch import launch, prepare
+from sexpgpu_cuda.ptx.memory import Allocation, Memory, Span
 
 WIDE = f"""{INDEX}
 mul.wide.u32 %rd6, %r4, 16; add.s64 %rd7, %rd1, %rd6; add.s64 %rd8, %rd2, %rd6;
@@ -91,3 +93,30 @@ def test_a_kernel_that_never_ends_is_a_fault(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("sexpgpu_cuda.ptx.launch.TURNS", 50)
     with pytest.raises(PtxFault, match="does not end"):
         run(entry("HERE:\nbra HERE;"), [np.zeros(2, "u4"), np.zeros(2, "u4")])
+
+
+@pytest.mark.parametrize("races", [False, True])
+def test_threads_of_one_access_read_and_write_different_allocations(races: bool) -> None:
+    body = """
+ld.param.u64 %rd1, [p0];
+ld.param.u64 %rd2, [p1];
+mov.u32 %r1, %tid.x;
+mul.wide.u32 %rd3, %r1, 4;
+setp.lt.u32 %p1, %r1, 9;
+selp.b64 %rd4, %rd1, %rd2, %p1;
+add.s64 %rd5, %rd4, %rd3;
+ld.global.b32 %r2, [%rd5];
+add.s32 %r2, %r2, 1;
+st.global.b32 [%rd5], %r2;
+ret;
+"""
+    raw = [np.arange(64, dtype="u4"), np.arange(100, 164, dtype="u4")]
+    starts = (BASE, BASE + (1 << 30))
+    memory = Memory(
+        [Allocation(s, r.view("u1")) for s, r in zip(starts, raw)],
+        [Span(s, s + r.nbytes) for s, r in zip(starts, raw)],
+    )
+    launch(prepare(entry(body)), 1, 32, starts, memory, races)
+    number = np.arange(64)
+    np.testing.assert_array_equal(raw[0], number + (number < 9))
+    np.testing.assert_array_equal(raw[1], number + 100 + ((number >= 9) & (number < 32)))
