@@ -127,8 +127,7 @@ def test_an_output_is_of_no_step_in_prepare_either() -> None:
     assert code("(defoutput x (&key pixels) pixels)", prepare=prepare) == "E-CTX-KEY"
 
 
-@pytest.mark.parametrize("option", [":output x", ":loader (data :val) :save t"])
-def test_a_pass_does_not_compute_outputs_yet_and_says_so(option: str) -> None:
-    passes = f"(defeval pictures {option} :at (:end))\n"
+def test_a_pass_saves_nothing_without_an_output() -> None:
+    passes = "(defeval pictures :loader (data :val) :save t :at (:end))\n"
     output = "(defoutput x (&key image) (net image))"
-    assert code(output, passes=passes) == "E-UNSUPPORTED"
+    assert code(output, passes=passes) == "E-OPTION-VALUE"
