@@ -13,11 +13,13 @@ from ..staging.traced import Group
 
 if TYPE_CHECKING:
     from ..data.loader import Loader
+    from ..evaluator.requiring import Library
     from .stages import PassTrace, StageTrace
 
 
-def unset(stages: Iterable[StageTrace]) -> list[Diagnostic]:
-    """W-UNUSED of each state that no training stage sets: it stays as it begins."""
+def unset(stages: Iterable[StageTrace], library: Library) -> list[Diagnostic]:
+    """W-UNUSED of each state of the file that no training stage sets: it stays as it begins. A
+    layer of an installed module may keep what it drew once."""
     every = list(stages)
     moved = {path for s in every for path, state in s.traced.states.items() if state.set}
     still = {p: state for s in every for p, state in s.traced.states.items() if p not in moved}
@@ -31,6 +33,7 @@ def unset(stages: Iterable[StageTrace]) -> list[Diagnostic]:
             name=path,
         )
         for path, state in still.items()
+        if state.span is None or not library.is_installed(state.span.source)
     ]
 
 

@@ -140,6 +140,8 @@ def _check_passes(
     check_series(experiment, reported)
     for found in _lints(experiment, stages, passes, loaders, steps):
         evaluator.warn(found)
+    for found in lints.unset(stages.values(), evaluator.library):
+        evaluator.warn(found)
     for found in tested_often(experiment):
         evaluator.warn(found)
     if not experiment.selection.get("steps"):
@@ -154,7 +156,6 @@ def _lints(
     loaders: Mapping[str, Loader],
     steps: int,
 ) -> Iterator[Diagnostic]:
-    yield from lints.unset(stages.values())
     yield from lints.partial_passes(passes, loaders)
     yield from lints.smoothed(passes)
     first = next(iter(stages.values()))
