@@ -124,6 +124,8 @@ class Device(Protocol):
     device takes a node of that name as a call of its own; what it does not take is expanded or is
     E-DEVICE-OPERATION. `in_host_memory`: its programs work in this process's memory, so that a
     second process may hold a run's programs too; one that does not say has memory of its own.
+    A device may have `cheap`: how many additions an element it does again rather than store a
+    value (kernels.storing.CHEAP).
     """
 
     name: str

@@ -42,6 +42,7 @@ class DeviceEntry(NamedTuple):
     needs: tuple[str, ...] = ()  # what to install when it is missing: "sexpgpu[cuda]"
     targets: tuple[str, ...] = ()  # what `compile --for` makes code for: "sm_90"
     compile: Ref = ""  # Callable[[compile.Compiled, target], Iterable[device.Code]]
+    report: Ref = ""  # Callable[[compile.Compiled, model], Mapping]: keys of explain.json
 
 
 class OperationEntry(NamedTuple):

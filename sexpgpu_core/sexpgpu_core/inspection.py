@@ -77,15 +77,25 @@ def explanation(
     seed: int | None = None,
     point: str | None = None,
     device_name: str | None = None,
+    model: str = "",
 ) -> dict[str, Any]:
-    """What the compiler did of a file, by the keys of schemas/explain.json."""
+    """What the compiler did of a file, by the keys of schemas/explain.json. `model`: of a device
+    that reports what its programs would take on it, such as H200."""
     from .compile.explanation import explained
 
     loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     device = api.device_of(loaded.registry, device_name)
     compiled = api.compile(loaded, device)
     facts = {"selection": loaded.experiment.chosen(), "experiment_id": compiled.job.experiment_id}
-    return {**facts, **explained(compiled, device)}
+    found = {**facts, **explained(compiled, device)}
+    row = loaded.registry.get("devices", device.name)
+    if row is not None and row.report:
+        report = loaded.registry.load("devices", device.name, "report")(compiled, model)
+        report["sections"] = [*found["sections"], *report["sections"]]
+        found.update(report)
+    elif model:
+        raise problem("E-USAGE-VALUE", f"--gpu says nothing of the device {device.name}")
+    return found
 
 
 def machine_code(

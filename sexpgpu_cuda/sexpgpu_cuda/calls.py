@@ -10,13 +10,24 @@ from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import Call, KernelCall, NodeCall, Repeat
 from sexpgpu_core.plan.plan import Plan, Region
 
-from . import extrema, indexing, libraries, moves, products, scatters, sequences, sorting
+from . import (
+    attention,
+    extrema,
+    indexing,
+    libraries,
+    moves,
+    products,
+    scatters,
+    sequences,
+    sorting,
+)
 from .frame import Frame
 from .kernels import applied, launched
 from .work import Loop, Places, Record
 
 LIBRARY: dict[str, Callable[[Frame], None]] = {
     **products.ROWS,
+    **attention.ROWS,
     **libraries.ROWS,
     **indexing.ROWS,
     **scatters.ROWS,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .session import CudaSession
 
 ALONE = World()
+CHEAP = 64
+"""Additions an element that are done again rather than stored: 8 bytes, written and read, take an
+H200 as long as about 60 operations."""
 
 
 class EmulatedDevice:
@@ -24,6 +27,7 @@ class EmulatedDevice:
     name = "cuda-emulated"
     level = "kernels"
     in_host_memory = True
+    cheap = CHEAP
 
     def probe(self) -> DeviceFacts:
         return DeviceFacts(True, None, memory(), 1, (("llvmlite", llvm_version()),))

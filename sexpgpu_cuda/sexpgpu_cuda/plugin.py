@@ -18,12 +18,21 @@ TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 @hookimpl
 def sexpgpu_devices() -> Iterator[e.DeviceEntry]:
     yield e.DeviceEntry(
+        name="cuda",
+        kind="gpu",
+        doc="An NVIDIA GPU: programs are compiled and explained for it; nothing launches them yet.",
+        load="sexpgpu_cuda.gpu:load",
+        probe="sexpgpu_cuda.gpu:probe",
+        dtypes=DTYPES,
+        targets=TARGETS,
+        compile="sexpgpu_cuda.cubins:machine_code",
+        report="sexpgpu_cuda.lowering:report",
+    )
+    yield e.DeviceEntry(
         name="cuda-emulated",
         kind="interpreter",
         doc="CUDA's programs on the CPU: the same kernels' PTX in NumPy, checked. Slow.",
         load="sexpgpu_cuda.device:load",
         probe="sexpgpu_cuda.device:probe",
         dtypes=DTYPES,
-        targets=TARGETS,
-        compile="sexpgpu_cuda.cubins:machine_code",
     )

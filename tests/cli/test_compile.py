@@ -64,3 +64,25 @@ def test_without_an_assembler_it_is_said_what_to_install(
     assert done.exit == 4
     assert "E-DEVICE-ABSENT" in done.err
     assert "pip install 'sexpgpu-cuda[cuda-compile]'" in done.err
+
+
+def test_explain_for_a_gpu_lists_kernels_and_is_what_its_schema_says(program: Program) -> None:
+    done = program("explain", *SMALL, "--device", "cuda", "--gpu", "A100", "--json")
+    assert done.exit == 0, done.err
+    found = done.document
+    assert found["device"]["model"] == "A100"
+    assert found["kernels"][0]["predicted_s"] >= found["kernels"][-1]["predicted_s"]
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = files("sexpgpu_core").joinpath("schemas", "explain.json")
+    jsonschema.validate(found, json.loads(schema.read_text(encoding="utf-8")))
+    text = program("explain", *SMALL, "--device", "cuda").out
+    assert text.startswith("a step ")
+    assert "roofline of one H200, not measured" in text
+    assert program("explain", *SMALL, "--device", "cpu", "--gpu", "A100").exit == 2
+    assert program("explain", *SMALL, "--device", "cuda", "--gpu", "V100").exit == 2
+
+
+def test_a_run_on_cuda_says_that_nothing_launches_yet(program: Program) -> None:
+    done = program("run", *SMALL, "--device", "cuda")
+    assert done.exit == 4
+    assert "E-DEVICE-ABSENT" in done.err

@@ -15,6 +15,7 @@ from .. import files
 from ..answer import Answer, cut, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
+from ..lowered import lowered
 from ..table import table
 
 PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"}
@@ -24,17 +25,19 @@ PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"
 @verb("explain", select=True)
 @click.argument("name", metavar="FILE|CODE")
 @click.option("--device", metavar="NAME", help="Compile for that device; default cpu.")
-@click.option("--passes", is_flag=True, help="What each pass did: all that there is yet.")
+@click.option("--gpu", metavar="NAME", default="", help="With --device cuda: H200 H100 A100.")
+@click.option("--passes", is_flag=True, help="What each pass did, also where kernels are shown.")
 def explain(
     invocation: Invocation,
     name: str,
     selection: dict[str, Any],
     device: str | None,
+    gpu: str,
     passes: bool,
 ) -> Answer:
     """Say what the compiler made of FILE, or what CODE means and what to do about it."""
     if _is_file(name):
-        return _file(invocation, name, selection, device)
+        return _file(invocation, name, selection, device, gpu, passes)
     return page(invocation, find(name))
 
 
@@ -43,19 +46,30 @@ def _is_file(name: str) -> bool:
 
 
 def _file(
-    invocation: Invocation, name: str, selection: dict[str, Any], device: str | None
+    invocation: Invocation,
+    name: str,
+    selection: dict[str, Any],
+    device: str | None,
+    gpu: str,
+    passes: bool,
 ) -> Answer:
     from sexpgpu_core import inspection
 
     source = files.read(name) if name == "-" else name
-    found = inspection.explanation(source, device_name=device, **selection)
-    lists = {key: cut(found[key], invocation.limit) for key in ("passes", "patterns")}
+    found = inspection.explanation(source, device_name=device, model=gpu, **selection)
+    names = [key for key in ("passes", "patterns", "kernels", "not_fused") if key in found]
+    lists = {key: cut(found[key], invocation.limit) for key in names}
     left = {key: more for key, (_, more) in lists.items() if more}
-    shown = {**found, **{key: rows for key, (rows, _) in lists.items()}}
+    shown: dict[str, Any] = dict(found)
+    shown.update((key, rows) for key, (rows, _) in lists.items())
     told = document("explain", file=name, **shown)
-    lines = _text(shown)
+    lines = lowered(shown) if "kernels" in shown else []
+    if passes or not lines:
+        lines += _text(shown)
     if left:
-        again = f"sexpgpu explain {name}{selection_flags(selection)} --passes --limit 0"
+        given = f" --device {device}" if device else ""
+        given += f" --gpu {gpu}" if gpu else ""
+        again = f"sexpgpu explain {name}{selection_flags(selection)}{given} --passes --limit 0"
         told.update(omitted=left, more=again)
         lines.append(f"... {sum(left.values())} more rows: {again}")
     return Answer(told, "\n".join(lines))

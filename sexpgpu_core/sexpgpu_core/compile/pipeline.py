@@ -16,6 +16,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Graph, Operations
 from ..ir.text import write
+from ..passes.calls import library_calls
 from ..plan.make import layout_persistent
 from ..plan.plan import Persistent
 from ..records import NamedTuple
@@ -115,14 +116,15 @@ def compile_traces(
     files = files_of(traces)
     types = persistent_types(traces.stages.values(), traces.passes.values(), files)
     persistent = layout_persistent(types)
-    graphs = _step_graphs(traces.experiment, traces.stages, operations, phases, told)
+    graphs = _step_graphs(traces.experiment, traces.stages, target)
+    precisions = _precisions(traces)
     with phases.phase("patterns"):
         for name, graph in traces.pass_graphs().items():
-            graphs[name] = recognized(name, graph, operations, told)
+            seen = recognized(name, graph, operations, told)
+            graphs[name] = library_calls(seen, operations, device.library, precisions[name])
     for key, found in sampled.items():
         if found.graph is not None:
             graphs[observer_of(key, traces.stages)] = found.graph
-    precisions = _precisions(traces)
     units = {
         n: make_unit(n, g, persistent, target._replace(precision=precisions[n]))
         for n, g in graphs.items()
@@ -174,18 +176,17 @@ def _precisions(traces: Traces) -> dict[str, str]:
 
 
 def _step_graphs(
-    experiment: Experiment,
-    stages: Mapping[str, StageTrace],
-    operations: Operations,
-    phases: Phases,
-    told: Told,
+    experiment: Experiment, stages: Mapping[str, StageTrace], target: Target
 ) -> dict[str, Graph]:
     """The step of every training stage, by program."""
     graphs = {}
+    operations, phases, told = target.operations, target.phases, target.told or nobody()
+    library = target.device.library
     for key, stage in stages.items():
         program = program_of(key, stages)
         with phases.phase("patterns"):
             found = recognized(program, stage.traced.graph, operations, told)
+            found = library_calls(found, operations, library, stage.precision)
         for name, groups in steps_of(key, stage, stages).items():
             with phases.phase("step"):
                 graph = build_step(

@@ -9,6 +9,7 @@ from typing import Any
 from ..device import Device, Unit
 from ..ir import Graph, Operations
 from ..kernels.fuse import schedule
+from ..kernels.storing import CHEAP
 from ..passes.optimize import Report, Watch, optimize, passed
 from ..passes.patterns import Finding, find_patterns
 from ..plan.make import make_plan
@@ -59,7 +60,8 @@ def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -
     if target.device.level == "graph":
         return Unit(name, small, None)
     with phases.phase("fuse"):
-        cut = schedule(small, operations, library)
+        cheap = getattr(target.device, "cheap", CHEAP)
+        cut = schedule(small, operations, library, cheap)
     with phases.phase("plan"):
         plan = make_plan(name, cut, persistent)
     phases.count("calls", len(plan.calls))

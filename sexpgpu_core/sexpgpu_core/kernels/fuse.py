@@ -21,16 +21,18 @@ from .kernel import Call, Fold, KernelCall, NodeCall, Repeat, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
 from .products import lay_products
 from .repeat import LOOPS, committing, repeat_call
-from .storing import Storing
-from .views import MOVES, is_dense, part, suits_matmul
+from .storing import CHEAP, Storing
+from .views import MOVES, SUITS, is_dense, part
 
 
-def schedule(graph: Graph, operations: Operations, library: Callable[[str], bool]) -> Schedule:
+def schedule(
+    graph: Graph, operations: Operations, library: Callable[[str], bool], cheap: int = CHEAP
+) -> Schedule:
     """The graph cut into calls. `library(operation)`: the device takes such a node as a call.
 
     Raises E-DEVICE-OPERATION for a node that nothing does.
     """
-    return Fusion(Prepared(graph, operations, library)).run()
+    return Fusion(Prepared(graph, operations, library), cheap).run()
 
 
 FOLDS: dict[str, Fold] = {
@@ -46,8 +48,9 @@ FOLDS: dict[str, Fold] = {
 class Fusion(Copies):
     """One graph being cut."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, cheap: int = CHEAP) -> None:
         super().__init__(prepared)
+        self.cheap = cheap
         self.clusters = Clusters()
         self.parts: dict[int, View] = {}  # copy node -> where it writes
         self.inputs: dict[int, tuple[Value, ...]] = {}  # call -> its operands, copies included
@@ -63,7 +66,7 @@ class Fusion(Copies):
         for node in list(self.prepared.nodes):
             self._add(node)
         commits, results = self._results()
-        storing = Storing(self.nodes, self.clusters, self.forced)
+        storing = Storing(self.nodes, self.clusters, self.forced, self.cheap)
         self.stored = storing.stored
         direct = self._direct(commits)
         calls = self._calls(direct, commits)
@@ -98,7 +101,7 @@ class Fusion(Copies):
         self.clusters.add(node, extra | held, node.id not in self.early)
 
     def _call(self, node: Node) -> None:
-        suits = suits_matmul if node.operation == "matmul" else is_dense
+        suits = SUITS.get(node.operation, is_dense)
         given = tuple([self._operand(v, suits) for v in node.operands])
         self.inputs[node.id] = given
         self.forced.update([base(v) for v in given])

@@ -12,7 +12,8 @@ from .repeat import read_where_it_lies
 from .views import MOVES, SHIFTING
 
 CHEAP = 24
-"""Most additions an element that are done again rather than stored: about one exponential."""
+"""Most additions an element that are done again rather than stored, on a CPU: about one
+exponential. A device may have its own number."""
 SMALL = 8
 """A value this many times smaller than another is cheap to read beside it."""
 
@@ -20,8 +21,11 @@ SMALL = 8
 class Storing:
     """The decision, in the order of the nodes. `stored` holds the values that get a storage."""
 
-    def __init__(self, nodes: list[Node], clusters: Clusters, forced: set[Value]) -> None:
+    def __init__(
+        self, nodes: list[Node], clusters: Clusters, forced: set[Value], cheap: int = CHEAP
+    ) -> None:
         self.clusters = clusters
+        self.cheap = cheap
         self.stored = set(forced)
         self.users: dict[Value, set[int]] = {}
         self._units = _units(clusters)
@@ -70,7 +74,7 @@ class Storing:
         cost = self._cost(value, value, leaves, 0)
         size = value.type.size
         large = sum([v.type.size * SMALL > size for v in leaves])
-        if cost > CHEAP or (large > 1 and size > 1):
+        if cost > self.cheap or (large > 1 and size > 1):
             self.stored.add(value)
         else:
             self.stored.update(leaves)
@@ -92,11 +96,11 @@ class Storing:
             if value is not root and value.type.size * SMALL <= root.type.size:
                 leaves[value] = None
                 return 0
-            return CHEAP + 1
+            return self.cheap + 1
         cost = COST.get(node.operation, 1)
         for operand in node.operands:
             cost += self._cost(operand, root, leaves, depth + 1)
-            if cost > CHEAP:
+            if cost > self.cheap:
                 return cost
         return cost
 

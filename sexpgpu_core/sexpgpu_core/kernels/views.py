@@ -41,6 +41,19 @@ def suits_matmul(view: View) -> bool:
     return rows or columns
 
 
+def suits_attention(view: View) -> bool:
+    """Elements of a head lie side by side; the other axes are free."""
+    return view.shape[-1] == 1 or (view.strides[-1] == 1 and min(view.strides) >= 0)
+
+
+SUITS = {
+    "matmul": suits_matmul,
+    "attention-forward": suits_attention,
+    "attention-backward": suits_attention,
+}
+"""How operands of a call may lie, by operation; of others they are dense."""
+
+
 @functools.lru_cache(maxsize=4096)
 def regroup(shape: Shape, steps: Shape, new: Shape) -> Shape | None:
     """Steps of the axes of `new` over the same elements in order, or None: they are not regular.

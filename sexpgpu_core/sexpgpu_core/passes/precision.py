@@ -15,6 +15,8 @@ from ..ir.policy import Policy, policy_of
 from .rebuild import Change
 
 NARROW = ("bf16", "f16")
+FULL = {"attention-backward": (5,)}
+"""Operands of LOW operations that stay f32: logarithms of sums."""
 BODIED = frozenset(("update", "scan", "while", "cond"))
 
 
@@ -48,9 +50,10 @@ def _low(b: Builder, node: Node, operands: tuple[Value, ...], policy: Policy) ->
     """f32 operands are narrowed; what the file made 16 bits wide stays as it made it."""
     if policy.low is None:
         return b.remake(node, _restored(b, node, operands))
+    full, moves = FULL.get(node.operation, ()), PARTS.get(node.operation, ("reshape",))
     narrowed = tuple(
-        _as(b, v, policy.low if old.dtype == "f32" else old.dtype)
-        for v, old in zip(operands, node.operands)
+        _ahead(b, v, policy.low if old.dtype == "f32" and i not in full else old.dtype, moves)
+        for i, (v, old) in enumerate(zip(operands, node.operands))
     )
     return b.remake(node, narrowed)
 
@@ -78,6 +81,20 @@ def _follow(
 def _is_number(value: Value) -> bool:
     return value.node.operation == "constant" and value.dtype == "f32"
 
+
+def _ahead(b: Builder, value: Value, dtype: str, moves: tuple[str, ...]) -> Value:
+    """Cast what a chain of moves begins with: one narrow copy serves all who use parts of it or
+    see it in another shape."""
+    node = value.node
+    if value.dtype == dtype or node.operation not in moves:
+        return _as(b, value, dtype)
+    (moved,) = b.remake(node, (_ahead(b, node.operands[0], dtype, moves),))
+    return moved
+
+
+PARTS = dict.fromkeys(("attention-forward", "attention-backward"), ("slice", "reshape"))
+"""Operations of which operands are parts of one product, queries, keys and values; of others only
+shapes are looked through."""
 
 Action = Callable[[Builder, Node, tuple[Value, ...], Policy], tuple[Value, ...]]
 ACTIONS: dict[Precision, Action] = {

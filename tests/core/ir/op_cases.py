@@ -72,6 +72,7 @@ _SOFT = [
     case("binary-cross-entropy", (3, 4), ((3, 4), "b"), positive_weight=3.0),
 ]
 
+_GROUPED = ((1, 3, 2, 2), (1, 3, 2, 2), (1, 4, 1, 2), (1, 4, 1, 2), (1, 3, 2, 2))
 _ATTENTION = [
     case("attention", (2, 3, 2, 4), (2, 3, 2, 4), (2, 3, 2, 4), causal=True),
     case("attention", (1, 3, 4, 2), (1, 5, 2, 2), (1, 5, 2, 3), scale=0.3),
@@ -96,6 +97,10 @@ _ATTENTION = [
         rate=0.25,
         soft_cap=2.0,
     ),
+    case("attention-forward", (2, 3, 2, 4), (2, 3, 2, 4), (2, 3, 2, 4), causal=True),
+    case("attention-forward", (1, 3, 4, 2), (1, 5, 2, 2), (1, 5, 2, 3), scale=0.3, window=3),
+    case("attention-backward", *[(1, 3, 2, 2)] * 5, (1, 2, 3), causal=True),
+    case("attention-backward", *_GROUPED, (1, 2, 3), scale=0.3),
     case("rope", (2, 3, 2, 4)),
     case("rope", (1, 3, 2, 6), ((3,), ("i", 9)), base=100.0, dims=4, interleaved=True),
     case("rope", (2, 3, 1, 4), ((2, 3), ("i", 9)), scale=0.5),

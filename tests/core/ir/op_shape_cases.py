@@ -210,6 +210,10 @@ def blocks() -> list[Case]:
         (1, 5, 5, 3, 3, 1, 2),
     ):
         found.append(case("attention", (b, n, h, d), (b, m, g, d), (b, m, g, e), causal=n == m))
+        given = ((b, n, h, d), (b, m, g, d), (b, m, g, e))
+        found.append(case("attention-forward", *given, causal=n == m))
+        out = (b, n, h, e)
+        found.append(case("attention-backward", out, *given, out, (b, h, n), causal=n == m))
     for shape in ((1, 1, 1, 2), (2, 5, 1, 2), (0, 3, 2, 4), (1, 3, 3, 6)):
         found.append(case("rope", shape))
     return found

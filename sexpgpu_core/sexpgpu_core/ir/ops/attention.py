@@ -21,7 +21,7 @@ EXTRAS = ("mask", "bias", "keep")
 """Operands after q k v, in this order, named by attribute extras. keep: dropout's bool mask."""
 
 
-def _infer_attention(op: Op, operands: Types, attributes: Attributes) -> Types:
+def infer_attention(op: Op, operands: Types, attributes: Attributes) -> Types:
     extras = attributes.get("extras") or ()
     check_count(op, operands, 3 + len(extras))
     q, k, v = operands[:3]
@@ -51,7 +51,7 @@ def _check_extras(op: Op, operands: Types, extras: tuple[str, ...]) -> None:
             raise argument(op, operands, why)
 
 
-def _by_head(b: Builder, x: Value) -> Value:
+def by_head(b: Builder, x: Value) -> Value:
     """(b n h d) to (b h n d)"""
     return b("permute", x, axes=(0, 2, 1, 3))
 
@@ -76,8 +76,8 @@ def _window_mask(b: Builder, queries: int, keys: int, window: int) -> Value:
     return b("less", b("abs", b("subtract", query, key)), b.like(window, query))
 
 
-def _mask(b: Builder, node: Node, extra: dict[str, Value]) -> Value | None:
-    n, m = node.operands[0].shape[1], node.operands[1].shape[1]
+def masked_by(b: Builder, node: Node, n: int, m: int, extra: dict[str, Value]) -> Value | None:
+    """Of n queries and m keys those that meet, as attributes and operands say."""
     window, given = node.get("window"), extra.get("mask")
     found = None
     if node.get("causal"):
@@ -89,7 +89,7 @@ def _mask(b: Builder, node: Node, extra: dict[str, Value]) -> Value | None:
     return b("logical-and", found, given)
 
 
-def _paired(b: Builder, x: Value, y: Value, transpose_y: bool) -> Value:
+def paired(b: Builder, x: Value, y: Value, transpose_y: bool) -> Value:
     """Product a head; y may have fewer heads, each for a run of x's."""
     heads, few = x.shape[1], y.shape[1]
     if heads == few:
@@ -100,7 +100,7 @@ def _paired(b: Builder, x: Value, y: Value, transpose_y: bool) -> Value:
     return b("reshape", found, shape=(batch, heads, n, found.shape[-1]))
 
 
-def _wide(b: Builder, x: Value) -> Value:
+def wide(b: Builder, x: Value) -> Value:
     return b("cast", x, dtype="f32") if x.dtype in NARROW else x
 
 
@@ -108,23 +108,23 @@ def _expand_attention(b: Builder, node: Node) -> tuple[Value, ...]:
     """In 16 bits: scores and shares are f32, shares are rounded for the second product, and so is
     the result, as a fused kernel does it (Dao and others, 2022)."""
     share = attention_shares(b, node)
-    v = _by_head(b, _wide(b, node.operands[2]))
+    v = by_head(b, wide(b, node.operands[2]))
     dtype = node.types[0].dtype
     if dtype in NARROW:
-        share = _wide(b, b("cast", share, dtype=dtype))
-    found = _by_head(b, _paired(b, share, v, False))
+        share = wide(b, b("cast", share, dtype=dtype))
+    found = by_head(b, paired(b, share, v, False))
     return (found if found.dtype == dtype else b("cast", found, dtype=dtype),)
 
 
 def attention_shares(b: Builder, node: Node, dropped: bool = True) -> Value:
     """(batch head query key), f32 or f64: how much of each value a query takes; with dropout, if
     there is any, where `dropped`."""
-    q, k = (_by_head(b, _wide(b, x)) for x in node.operands[:2])
-    extra = {n: _wide(b, x) for n, x in zip(node.get("extras") or (), node.operands[3:])}
+    q, k = (by_head(b, wide(b, x)) for x in node.operands[:2])
+    extra = {n: wide(b, x) for n, x in zip(node.get("extras") or (), node.operands[3:])}
     if not dropped:
         extra.pop("keep", None)
     scale = float(node.get("scale") or 1.0 / math.sqrt(max(q.shape[-1], 1)))
-    scores = _paired(b, q, k, True)
+    scores = paired(b, q, k, True)
     cap = node.get("soft-cap")
     if cap:
         scores = times(b, b("tanh", times(b, scores, scale / float(cap))), float(cap))
@@ -135,7 +135,8 @@ def attention_shares(b: Builder, node: Node, dropped: bool = True) -> Value:
 
 
 def _shares(b: Builder, node: Node, scores: Value, scale: float, extra: dict[str, Value]) -> Value:
-    mask = _mask(b, node, extra)
+    n, m = node.operands[0].shape[1], node.operands[1].shape[1]
+    mask = masked_by(b, node, n, m, extra)
     operands = (scores,) if mask is None else (scores, mask)
     share = b("softmax", *operands, axis=3, scale=scale)
     if "keep" not in extra:
@@ -277,7 +278,7 @@ ROWS = [
         "",
         Fusion.LIBRARY,
         Precision.LOW,
-        _infer_attention,
+        infer_attention,
         "softmax(scale q k^T) v a head. Operands q k v (b n h d), heads of k and v divide; then "
         "those that attribute extras names, of mask bias keep, broadcast to (b h n m). Attributes "
         "causal, window (query - key < window), scale (1 / sqrt(d)), soft-cap, rate (of keep). "

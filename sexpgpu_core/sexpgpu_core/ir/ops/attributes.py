@@ -50,6 +50,7 @@ group-norm: groups eps
 cross-entropy: axis | smoothing ignore-index z-loss out
 binary-cross-entropy: | smoothing positive-weight
 attention: | extras causal window scale soft-cap rate
+attention-forward attention-backward: | causal window scale
 rope: | base dims scale interleaved
 conv: strides dilations padding groups
 conv-input-gradient: strides dilations padding groups input-shape

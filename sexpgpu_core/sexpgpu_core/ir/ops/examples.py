@@ -160,6 +160,9 @@ _ROWS = """
 (cross-entropy (f32 2 4 65) (i32 2 4) :axis 2) -> (f32 2 4)
 (binary-cross-entropy (f32 4) (bool 4)) -> (f32 4)
 (attention (f32 2 64 4 32) (f32 2 64 4 32) (f32 2 64 4 32) :causal #t) -> (f32 2 64 4 32)
+(attention-forward (f32 1 4 2 8) (f32 1 4 2 8) (f32 1 4 2 8)) -> (f32 1 4 2 8) (f32 1 2 4)
+(attention-backward (f32 1 1 1 1) (f32 1 1 1 1) (f32 1 1 1 1) (f32 1 1 1 1) (f32 1 1 1 1) \
+(f32 1 1 1)) -> (f32 1 1 1 1) (f32 1 1 1 1) (f32 1 1 1 1)
 (rope (f32 2 64 4 32)) -> (f32 2 64 4 32)
 (conv (f32 2 28 28 1) (f32 5 5 1 8) :strides (1 1) :dilations (1 1) :padding ((2 2) (2 2))
   :groups 1) -> (f32 2 28 28 8)
