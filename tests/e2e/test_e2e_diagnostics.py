@@ -101,6 +101,32 @@ def test_the_command_line_adds_to_what_the_file_selects(folder: Folder) -> None:
     assert (wrong.exit, "E-SERIES" in wrong.err) == (1, True)
 
 
+def test_a_resumed_run_samples_what_it_was_asked_for_while_it_ran(folder: Folder) -> None:
+    text = file(':checkpoint (:every 10) :diagnostics (:every 5 :select ("act/**"))', 1_000_000)
+    folder.write("x.lisp", text)
+    process = folder.start("run", "x.lisp", "--name", "it", "-q")
+    run = folder.made("it")
+    wait(lambda: bool(events(run)) and events(run)[-1]["step"] > 20)
+    folder.quick("diagnostics", "it", "--add", "grad/norm", "--remove", "act/**", "--json")
+    process.kill()  # no moment in which to write it down
+    process.communicate()
+    first = set(sampled(run))
+    again = folder.start("run", "x.lisp", "--name", "it", "-q", "--resume", "latest")
+    wait(lambda: len(set(sampled(run)) - first) > 1)
+    told = folder.quick("diagnostics", "it", "--json").document
+    assert told["selected"] == ["grad/norm"]
+    folder.quick("diagnostics", "it", "--add", "grad/norm/*/*/*/w", "--json")
+    folder.quick("stop", "it")
+    again.communicate()
+    late = [e for e in events(run) if e["event"] == "diagnostic" and e["attempt"] == 2]
+    assert set(late[0]["values"]) == {"grad/norm"}
+    assert all(set(e["values"]) >= {"grad/norm"} for e in late)
+    validate(status(run), "status")
+    kept = status(run)["diagnostics"]
+    assert kept["live"] == ["grad/norm", "!act/**", "grad/norm/*/*/*/w"]
+    assert kept["select"] == ["act/**", *kept["live"]]
+
+
 def test_a_live_run_is_asked_for_more_and_keeps_its_bits(folder: Folder) -> None:
     folder.write("x.lisp", file(":diagnostics (:every 5)", 1_000_000))
     process = folder.start("run", "x.lisp", "--name", "it", "-q")

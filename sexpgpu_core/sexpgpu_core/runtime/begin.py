@@ -11,8 +11,8 @@ from typing import Any
 from ..checkpoint.disk import Disk
 from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
-from ..diagnostics import Diagnostic, diagnostic
-from . import events, manifest, runs
+from ..diagnostics import Diagnostic, Problem, diagnostic
+from . import events, manifest, runs, status
 from .afterwards import last
 from .clock import Clock
 from .events import Event
@@ -21,6 +21,7 @@ from .job import Job
 from .lock import Lock
 from .machine import Machine
 from .resume import changes
+from .sampling import sampled
 from .saving import savepoint
 from .slug import clean, slug
 
@@ -106,8 +107,9 @@ def reopen(
     except BaseException:
         lock.release()
         raise
-    before = last(path)
-    folder = _opened(path, lock, job, machine, before.attempt + 1, before.elapsed, clock, disk)
+    before, live = last(path), _live(path)
+    at, elapsed = before.attempt + 1, before.elapsed
+    folder = _opened(path, lock, job, machine, at, elapsed, clock, disk, live)
     step = int(checkpoint.document["step"])
     folder.events.listener = listener
     folder.events.write(
@@ -149,8 +151,10 @@ def _opened(
     elapsed: float,
     clock: Clock,
     disk: Disk | None,
+    live: Sequence[str] = (),
 ) -> RunFolder:
-    return RunFolder(
+    chosen = job.experiment.run.diagnostics
+    folder = RunFolder(
         path,
         lock,
         machine,
@@ -161,14 +165,19 @@ def _opened(
         steps=job.steps,
         device=dict(machine.device),
         experiment_id=job.experiment_id,
-        diagnostics=sampling(job),
+        diagnostics=sampled(chosen.every, chosen.select, live),
     )
+    folder.live = tuple(live)
+    return folder
 
 
-def sampling(job: Job) -> dict[str, Any]:
-    """Which diagnostic numbers are sampled, and how often, as status.json says it."""
-    chosen = job.experiment.run.diagnostics
-    return {"every": chosen.every, "select": list(chosen.select)}
+def _live(path: Path) -> list[str]:
+    """The globs that were asked for while an attempt before this one ran."""
+    try:
+        said = status.read(path / "status.json") or {}
+    except Problem:  # of no other use here, and written anew at once
+        return []
+    return list(said.get("diagnostics", {}).get("live", ()))
 
 
 def _copy(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

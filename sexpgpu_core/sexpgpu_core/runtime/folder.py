@@ -39,6 +39,8 @@ class RunFolder:
         self.checkpoints = Checkpoints(path / "checkpoints", disk)
         self.events = events.EventLog(path / "events.jsonl", path.name, attempt, clock, elapsed)
         self.status = status.StatusFile(path / "status.json", self.events, clock, **facts)
+        self.live: tuple[str, ...] = ()
+        """Globs of diagnostic numbers that earlier attempts were asked for while they ran."""
         self.mirror: Mirror | None = None
         self.proof: Proof | None = None
         self.sinks: Sinks | None = None

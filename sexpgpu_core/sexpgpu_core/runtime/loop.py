@@ -115,6 +115,7 @@ class Loop:
         self.ahead = self.progress.copy()
         if self.job.curriculum is None:
             self._enter(self._stage)
+        self.sampling.resume(self.progress.step)
         self.folder.status.state(
             "running", stage=self._stage_facts.stage, **self.report.told(self.progress)
         )

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..device import Unit
 from ..diagnostics import Diagnostic, Problem, Problems, diagnostic
@@ -45,7 +45,8 @@ class Sampling:
         chosen = job.experiment.run.diagnostics
         self.observed = {key: stage.observed for key, stage in job.stages.items()}
         self.every = chosen.every
-        self._select = self._wanted = tuple(chosen.select)
+        self._own = self._select = tuple(chosen.select)
+        self._live = tuple(folder.live)
         self._session, self._folder, self._plan = session, folder, plan
         self._child: subprocess.Popen[str] | None = None
         self._compiling: tuple[str, ...] = ()
@@ -55,7 +56,18 @@ class Sampling:
         """Change the selection once its observers are compiled; nothing where none can be."""
         if self._plan is None:
             return
-        self._wanted = (*self._wanted, *add, *(f"!{glob}" for glob in remove))
+        self._live = (*self._live, *add, *(f"!{glob}" for glob in remove))
+        self._tell()  # a run that is preempted now goes on with what it was asked
+
+    def resume(self, step: int) -> None:
+        """Before the first step of an attempt: what was asked of the attempts before it."""
+        if self._plan is not None and self._wanted != self._select:
+            self._compiling, self._began = self._wanted, time.perf_counter()
+            self._change(lambda: None, step)
+
+    @property
+    def _wanted(self) -> tuple[str, ...]:
+        return (*self._own, *self._live)
 
     def follow(self, step: int) -> None:
         """Between two steps: begin to compile what was asked for, take up what is compiled."""
@@ -86,9 +98,15 @@ class Sampling:
         )
 
     def _end(self, code: int, out: str, step: int) -> None:
-        try:
+        def compiled() -> None:
             if code:
-                raise _refused(self._compiling, _told(out) or f"its compiler ended with {code}")
+                raise _refused(self._compiling, _said(out) or f"its compiler ended with {code}")
+
+        self._change(compiled, step)
+
+    def _change(self, compiled: Callable[[], None], step: int) -> None:
+        try:
+            compiled()
             assert self._plan is not None
             self._take(self._plan(self._compiling), step)
         except (Problem, Problems) as error:
@@ -98,17 +116,19 @@ class Sampling:
             self._warn(found, step)
 
     def _take(self, found: Mapping[str, Resampled], step: int) -> None:
-        for sampled in found.values():
-            if sampled.unit is not None and not self._session.add(sampled.unit):
+        for new in found.values():
+            if new.unit is not None and not self._session.add(new.unit):
                 room = "it needs more memory than the run reserved before its first step"
                 raise _refused(self._compiling, room)
         self._select = self._compiling
-        self.observed = {key: sampled.observed for key, sampled in found.items()}
-        for sampled in found.values():
-            if sampled.unit is not None:
-                self._say(sampled.unit.name, step)
-        said = {"every": self.every, "select": list(self._select)}
-        self._folder.status.set(diagnostics=said)
+        self.observed = {key: new.observed for key, new in found.items()}
+        for new in found.values():
+            if new.unit is not None:
+                self._say(new.unit.name, step)
+        self._tell()
+
+    def _tell(self) -> None:
+        self._folder.status.set(diagnostics=sampled(self.every, self._select, self._live))
         self._folder.status.write()
 
     def _say(self, name: str, step: int) -> None:
@@ -118,11 +138,17 @@ class Sampling:
         self._folder.events.write("compile", step, graph=name, duration_s=seconds, **counted)
 
     def _warn(self, found: Diagnostic, step: int) -> None:
-        self._wanted = self._select
+        self._live = self._select[len(self._own) :]
+        self._tell()
         self._folder.events.warn(found, step, once=False)
 
 
-def _told(out: str) -> str | None:
+def sampled(every: int, select: Sequence[str], live: Sequence[str]) -> dict[str, Any]:
+    """`diagnostics` of status.json. `live`: what was asked of the run while it ran."""
+    return {"every": every, "select": list(select), **({"live": list(live)} if live else {})}
+
+
+def _said(out: str) -> str | None:
     """What the child said is wrong."""
     try:
         return str(json.loads(out)["message"])

@@ -89,3 +89,30 @@ def test_a_run_that_cannot_compile_keeps_its_selection(folder):
     made = followed(folder, None, add=["x"])
     assert made._child is None
     assert warnings(folder) == []
+
+
+def test_a_next_attempt_takes_up_what_earlier_ones_were_asked(folder):
+    folder.live = ("data/*", "!data/x")
+    made = Sampling(
+        fake.a_job(folder.path.parent.parent),
+        None,
+        folder,
+        lambda globs: {"points:train": Resampled(None, PROBE)},
+    )
+    assert made.observed != {"points:train": PROBE}
+    made.resume(3)
+    assert made.observed == {"points:train": PROBE}
+    told = status.read(folder.path / "status.json")["diagnostics"]
+    assert told["select"] == told["live"] == ["data/*", "!data/x"]
+
+
+def test_what_no_longer_can_be_sampled_is_told_and_let_go(folder):
+    def plan(globs):
+        raise problem("E-SERIES", "no diagnostic number is named so")
+
+    folder.live = ("data/*",)
+    made = Sampling(fake.a_job(folder.path.parent.parent), None, folder, plan)
+    made.resume(3)
+    (found,) = warnings(folder)
+    assert found["code"] == "W-RUN-DIAGNOSTIC"
+    assert "live" not in status.read(folder.path / "status.json")["diagnostics"]
