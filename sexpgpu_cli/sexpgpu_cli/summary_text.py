@@ -139,6 +139,8 @@ def _disk(summary: dict[str, Any]) -> list[tuple[str, str]]:
 def _memory(memory: dict[str, Any]) -> str:
     parts = ("parameters", "optimizer", "activations", "workspace")
     known = [f"{p} {units.size(memory[p + '_bytes'])}" for p in parts if p + "_bytes" in memory]
+    if "stacked_bytes" in memory:
+        known[-1] += f" of which scans stack {units.size(memory['stacked_bytes'])}"
     staging = memory.get("staging_bytes")
     more = f", {units.size(staging)} more while it saves" if staging else ""
     return units.size(memory["peak_bytes"]) + (f" ({', '.join(known)})" if known else "") + more

@@ -34,6 +34,20 @@ def test_check_tells_memory_disk_and_time_of_this_machine(mine: Folder) -> None:
     assert " more while it saves\n" in out
 
 
+def test_check_tells_what_a_scan_keeps_of_its_trips(mine: Folder) -> None:
+    start = "(nn:linear (one-hot x 27 :dtype :f32) 27)"
+    loop = f"(values (scan (lambda (c i) (values (tanh (+ c i)) nil)) {start} (ones '(500))))"
+    mine.write("loop.lisp", network(model=loop))
+    done = mine.quick("check", "loop.lisp", "--json")
+    held(done, 0)
+    validate(done.document)
+    memory = done.document["files"][0]["summary"]["memory"]
+    assert memory["stacked_bytes"] == 500 * (8 * 8 * 27) * 4
+    assert memory["stacked_bytes"] <= memory["activations_bytes"]
+    assert "of which scans stack" in mine.quick("check", "loop.lisp").out
+    assert "scans stack" not in mine.quick("check", "x.lisp").out
+
+
 def test_check_names_the_runs_of_this_experiment(mine: Folder) -> None:
     assert "exists" not in mine.quick("check", "x.lisp").out
     held(mine.quick("run", "x.lisp", "--name", "it", "-q"), 0)

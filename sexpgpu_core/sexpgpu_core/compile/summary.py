@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ..device import Unit
 from ..experiment.declarations import Experiment
+from ..ir import Graph
 from ..plan.plan import Persistent, Region
 from ..staging.traced import Group, Parameter
 from .stages import StageTrace
@@ -98,7 +99,7 @@ def _parameters(stages: Iterable[StageTrace]) -> dict[str, int]:
     }
 
 
-def memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
+def memory(units: Collection[Unit], persistent: Persistent) -> dict[str, int]:
     """Bytes that the device will hold at most, over steps, passes and stages: all of it is planned
     before a device is opened. `staging`: of the host, while a checkpoint is written."""
     plans = [u.plan for u in units if u.plan is not None]
@@ -113,13 +114,27 @@ def memory(units: Iterable[Unit], persistent: Persistent) -> dict[str, int]:
         for p in plans
         for region in (Region.INPUT, Region.SCALAR, Region.OUTPUT)
     )
+    stacked = max((_stacked(u.graph) for u in units), default=0)
     return {
         "peak_bytes": persistent.bytes + transient + edges,
         "parameters_bytes": kinds["parameter"],
         "optimizer_bytes": kinds["optimizer"],
         "activations_bytes": transient,
+        **({"stacked_bytes": stacked} if stacked else {}),
         "staging_bytes": persistent.saved_bytes,
     }
+
+
+def _stacked(graph: Graph) -> int:
+    """Bytes that the scans of a graph keep of all their trips: for the file, and of the forward
+    pass for the backward one (45.27)."""
+    return sum(
+        type.bytes
+        for node in graph.nodes
+        if node.operation == "scan"
+        for (name, *_), type in zip(node.get("results"), node.types)
+        if name.startswith("y:")
+    )
 
 
 def _disk(experiment: Experiment, persistent: int, steps: int) -> int:

@@ -54,6 +54,13 @@ class Collector:
         key = (kind, name)
         if key in self.spans:
             first = self.spans[key]
+            if first is not None and first == span:
+                raise problem(
+                    "E-TWICE",
+                    f"{kind} {name} is declared again each time this is evaluated",
+                    hint="declare it outside of the function or loop around it, once",
+                    name=name,
+                ).locate(span)
             related = (Related("first here", first),) if first is not None else ()
             raise problem(
                 "E-TWICE", f"{kind} {name} is declared twice", related=related, name=name

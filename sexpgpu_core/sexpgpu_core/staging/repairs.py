@@ -238,6 +238,15 @@ def _mix(a: Attempt, d: Diagnostic) -> Groups:
             yield [_all(cast(a, i, target) for i in others)]
 
 
+def _range(a: Attempt, d: Diagnostic) -> Groups:
+    """The tensor in the narrowest wider dtype that holds the number; signed where it must be."""
+    for i, v in a.tensors:
+        family = FLOATS if v.dtype in FLOATS else INTEGERS
+        wider = [t for t in family if WIDTH[t] > WIDTH[v.dtype]]
+        for target in sorted(wider, key=lambda t: (t[0] != v.dtype[0], WIDTH[t])):
+            yield [cast(a, i, target)]
+
+
 def _all(repairs: Iterator[Repair]) -> Repair:
     first, *rest = repairs
     for other in rest:
@@ -296,6 +305,7 @@ RULES: dict[str, Rule] = {
     "E-SHAPE-SLICE": _slice,
     "E-SHAPE-CONV": _conv,
     "E-DTYPE-MIX": _mix,
+    "E-DTYPE-RANGE": _range,
     "E-DTYPE-WEAK": _to_float,
     "E-DTYPE-INTEGER": _to_float,
     "E-DTYPE-ARGUMENT": _dtype,

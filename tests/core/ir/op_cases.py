@@ -265,6 +265,15 @@ _CONV = [
         padding=((1, 1), (0, 0)),
         dilations=(1, 2),
     ),
+    case(
+        "max-pool-gradient",
+        (1, 5, 4, 1),
+        (1, 5, 1, 1),
+        sizes=(3, 2),
+        strides=(1, 2),
+        padding=((1, 1), (0, 0)),
+        dilations=(1, 2),
+    ),
     case("avg-pool", (2, 5, 2), sizes=(3,), strides=(2,), padding=((1, 1),)),
     case(
         "avg-pool",

@@ -251,6 +251,7 @@ def windows() -> list[Case]:
             case("conv-weight-gradient", x, y, kernel_shape=w, **at),
             case("conv-transpose", (b, *n, i), (*k, i, o), **at),
             case("max-pool", x, **pool),
+            case("max-pool-gradient", x, (b, *out, i), **pool),
             case("avg-pool", x, **pool),
             case("avg-pool", x, count_padding=True, **pool),
             case("avg-pool-gradient", (b, *out, i), input_shape=x, **pool),

@@ -151,6 +151,21 @@ MISTAKES = [
         "(* 0.5 (iota 64))",
     ),
     Mistake(
+        "(+ x (cast (+ 300 (cast (iota 64) :i8)) :f32))",
+        "E-DTYPE-RANGE",
+        ("300 is outside i8, -128 to 127", "gives i16 (64)"),
+        "(+ x (cast (+ 300 (cast (cast (iota 64) :i8) :i16)) :f32))",
+        "(+ 300 (cast (iota 64) :i8))",
+    ),
+    Mistake(
+        "(+ x (cast (- (cast (iota 64) :u8) 300) :f32))",
+        "E-DTYPE-RANGE",
+        ("300 is outside u8, 0 to 255",),
+        "(+ x (cast (- (cast (cast (iota 64) :u8) :u16) 300) :f32))",
+        "(- (cast (iota 64) :u8) 300)",
+    ),
+    Mistake("(* x 1e60)", "E-DTYPE-RANGE", ("too large for f32",), "(* (cast x :f64) 1e60)"),
+    Mistake(
         "(exp (iota 64))", "E-DTYPE-INTEGER", ("exp of i32",), "(exp (cast (iota 64) :f32))"
     ),
     Mistake(

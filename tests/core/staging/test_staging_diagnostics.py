@@ -243,6 +243,13 @@ def test_two_loaders_of_one_name_are_told() -> None:
     assert only(whole(loader=LOADER + LOADER)).code == "E-TWICE"
 
 
+def test_a_declaration_in_a_loop_is_told_where_to_stand() -> None:
+    found = only(whole(model="(dotimes (i 2) (defmodel net (x) (nn:linear x 10)))\n"))
+    assert found.code == "E-TWICE"
+    assert "outside" in (found.hint or "")
+    assert not found.related
+
+
 def test_metrics_of_one_name_are_told() -> None:
     text = whole(
         objective=(

@@ -142,7 +142,26 @@ def test_no_gradient_flows_through_a_while_loop() -> None:
     (found,) = faults(body(form))
     assert found.code == "E-GRADIENT"
     assert found.span is not None
+    assert found.span.text.startswith("(while-loop ")
     assert "scan" in (found.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("form", "operation"),
+    [
+        ("(while-loop (lambda (v) (< (sum v) 9)) (lambda (v) (* 2 v)) (stop-gradient x))", "while"),
+        ("(scan (lambda (c v) (values (+ c v) nil)) (zeros '(64)) x)", "scan"),
+        ("(map-over (lambda (v) (exp v)) x)", "scan"),
+        ("(cond-select (> (sum x) 0) (lambda () (* 2 x)) (lambda () (* 3 x)))", "cond"),
+        ("(glu x x :activation (lambda (v) (relu v)))", "multiply"),
+    ],
+)
+def test_what_a_builtin_makes_of_its_function_stands_at_the_builtin(
+    form: str, operation: str
+) -> None:
+    graph = traced(body(form)).graph
+    node = [n for n in graph.nodes if n.operation == operation][-1]
+    assert form in {o.span.text for o in graph.origins[node.id] if o.span is not None}
 
 
 def test_a_while_loop_of_what_no_gradient_goes_to_is_a_factor() -> None:

@@ -5,6 +5,8 @@ Padding is pairs; max-pool has dilations too, and never chooses padding.
 
 from __future__ import annotations
 
+import math
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ...diagnostics import problem
@@ -67,6 +69,35 @@ def _max_back(b: Builder, node: Node, g: Value) -> Cotangents:
     return (b("max-pool-gradient", node.operands[0], g, **dict(node.attributes)),)
 
 
+def _max_gradient_back(b: Builder, node: Node, u: Value) -> Cotangents:
+    """u at the first greatest of each window; x moves which one that is nowhere but at ties."""
+    (best, *others), (found, *more) = (
+        _places(b, node, v, beyond) for v, beyond in ((node.operands[0], -math.inf), (u, 0.0))
+    )
+    for value, there in zip(others, more):
+        greater = b("greater", value, best)
+        found = b("where", greater, there, found)
+        best = b("where", greater, value, best)
+    return (None, found)
+
+
+def _places(b: Builder, node: Node, x: Value, beyond: float) -> list[Value]:
+    """Of each place of the windows, in order, what all windows have there; `beyond` in padding."""
+    sizes, strides, padding = (node.get(n) for n in ("sizes", "strides", "padding"))
+    apart = node.get("dilations") or (1,) * len(sizes)
+    low, high = ((0, *(p[side] for p in padding), 0) for side in (0, 1))
+    wide = b("pad", x, low=low, high=high, value=beyond) if any(low + high) else x
+    count = node.operands[1].shape[1:-1]
+    found = []
+    for place in product(*map(range, sizes)):
+        first = [p * d for p, d in zip(place, apart)]
+        stops = [f + (n - 1) * s + 1 for f, n, s in zip(first, count, strides)]
+        starts = (0, *first, 0)
+        ends, steps = (x.shape[0], *stops, x.shape[-1]), (1, *strides, 1)
+        found.append(b("slice", wide, starts=starts, stops=ends, steps=steps))
+    return found
+
+
 def _avg_back(b: Builder, node: Node, g: Value) -> Cotangents:
     shape: Any = {"input-shape": node.operands[0].shape}
     return (b("avg-pool-gradient", g, **dict(node.attributes), **shape),)
@@ -116,8 +147,8 @@ ROWS = [
         "max-pool-gradient",
         _max_gradient,
         "Operands x g: g at the first greatest of each window of x. Attributes of max-pool. "
-        "Gradient: none.",
-        "none",
+        "Gradient: to g.",
+        _max_gradient_back,
     ),
     _row(
         "avg-pool",

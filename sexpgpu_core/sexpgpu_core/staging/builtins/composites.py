@@ -296,10 +296,9 @@ def glu(x: Value, gate: Value, *, activation: Value = None) -> Value:
     """x activation(gate). F, operands broadcast. (glu x gate :activation #'silu)"""
     from ...evaluator.values import first_value
     from .arithmetic import pair
+    from .gradients import called
 
     if activation is None:
         t = tracer("glu")
         return pair("*", x, t.tensor(t.builder("sigmoid", node_of("glu", gate, t))))
-    from ...evaluator.designators import function_of
-
-    return pair("*", x, first_value(function_of(activation).call(gate)))
+    return pair("*", x, first_value(called("glu", activation, (gate,))))

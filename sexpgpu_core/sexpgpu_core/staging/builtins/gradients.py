@@ -8,6 +8,7 @@ from __future__ import annotations
 from ...autodiff import GradientBuilder, differentiate
 from ...autodiff.reverse import dependents
 from ...diagnostics import problem
+from ...evaluator import machine
 from ...evaluator.designators import function_of
 from ...evaluator.values import Function, MultipleValues, Value, first_value
 from ...ir.graph import Value as Node
@@ -47,7 +48,8 @@ def _values(t: Tracer, nodes: list[Node]) -> Value:
 
 
 def called(name: str, fn: Value, arguments: tuple[Value, ...]) -> Value:
-    """A function that a builtin was handed, called; E-CALL-ARGUMENTS names it and its list."""
+    """A function that a builtin was handed, called; E-CALL-ARGUMENTS names it and its list.
+    What the builtin makes of the values stands where the builtin is called, not the last call."""
     function: Function = function_of(fn)
     count = len(arguments)
     if count < function.least or (function.most is not None and count > function.most):
@@ -57,7 +59,11 @@ def called(name: str, fn: Value, arguments: tuple[Value, ...]) -> Value:
             f"and it takes {function.lambda_list or '()'}",
             lambda_list=function.lambda_list,
         ).locate(function.span)
-    return function.call(*arguments)
+    at = machine.current()
+    form = at.call_form
+    found: Value = function.call(*arguments)
+    at.call_form = form
+    return found
 
 
 def _gradients(name: str, scalar: Value, xs: tuple[Value, ...]) -> list[Node]:
