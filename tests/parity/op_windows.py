@@ -143,6 +143,12 @@ def _max_pool(at: At, x: Tensor) -> Tensor:
     return found[: x.shape[0]].movedim(1, -1)
 
 
+def _max_gradient(at: At, x: Tensor, g: Tensor) -> Tensor:
+    at_x = x.detach().requires_grad_()
+    (found,) = torch.autograd.grad(_max_pool(at, at_x), at_x, g, create_graph=True)
+    return found + 0 * x
+
+
 def _window_sums(at: At, x: Tensor) -> Tensor:
     """Sums of windows, a channel at a time."""
     one = x.new_ones((*at["sizes"], 1, x.shape[-1]))
@@ -188,6 +194,7 @@ WINDOWS: dict[str, Callable[..., Tensor]] = {
     "conv-weight-gradient": _weight_gradient,
     "conv-transpose": _conv_transpose,
     "max-pool": _max_pool,
+    "max-pool-gradient": _max_gradient,
     "avg-pool": _avg_pool,
     "avg-pool-gradient": _avg_gradient,
 }
