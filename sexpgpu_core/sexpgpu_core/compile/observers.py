@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, Problems, diagnostic, nearest, problem
@@ -12,10 +13,11 @@ from ..ir import Graph, Operations, Value
 from ..records import NamedTuple
 from ..runtime.job import ProbeSpec
 from ..staging.selectors import glob_pattern
+from ..staging.traced import Looped
 from ..step.observe import Observer
 from ..step.probes import reduced
 from .probe_bodies import declared
-from .probes import Probe, Row, available
+from .probes import Probe, Row, available, hidden
 from .stages import StageTrace
 
 
@@ -50,7 +52,10 @@ def observe(
         key: _distinct([*available(s, rows()), *own[key]], experiment) for key, s in stages.items()
     }
     names = list(dict.fromkeys(p.name for probes in every.values() for p in probes))
-    check_globs(names, globs, experiment.run.span)
+    shut = {n: where for s in stages.values() for n, where in hidden(s, rows()).items()}
+    check_globs(names, globs, experiment.run.span, shut)
+    for warning in _unsampled(shut, globs, experiment.run.span):
+        evaluator.warn(warning)
     found = {}
     for key, probes in every.items():
         chosen = selected(probes, globs)
@@ -97,8 +102,11 @@ def _declared(
 
 def _empty(of: DiagnosticDeclaration, stage: StageTrace) -> Diagnostic:
     if of.on == "scope":
-        known = list(stage.traced.watched.outputs)
+        known, shut = list(stage.traced.watched.outputs), stage.traced.watched.hidden
         what, hint = f"the scope {of.scope}", "scopes: " + " ".join(known[:8])
+        for scope, builtin in shut.items():
+            if glob_pattern(of.scope or "").match(scope):
+                what, hint = f"{_told(scope)} is in the function of {builtin} and", OUT
     else:
         what = of.selector.text() if of.selector is not None else "any parameter"
         hint = "sexpgpu check --json lists the parameters' groups"
@@ -132,19 +140,63 @@ def _sampled(stage: StageTrace, operations: Operations, chosen: Sequence[Probe])
 
 def selected(probes: Sequence[Probe], globs: Sequence[str]) -> list[Probe]:
     """Those that the last glob that matches does not take away."""
+    chosen = _chosen(globs)
+    return [probe for probe in probes if chosen(probe.name)]
+
+
+def _chosen(globs: Sequence[str]) -> Callable[[str], bool]:
     patterns = [(glob_pattern(g.lstrip("!")), not g.startswith("!")) for g in globs]
 
     def chosen(name: str) -> bool:
         said = [keeps for pattern, keeps in patterns if pattern.match(name)]
         return bool(said) and said[-1]
 
-    return [probe for probe in probes if chosen(probe.name)]
+    return chosen
 
 
-def check_globs(names: Sequence[str], globs: Sequence[str], span: Any = None) -> None:
+Shut = Mapping[str, "tuple[str, str]"]
+"""Numbers that cannot be sampled: by name, the scope and the builtin whose function it is in."""
+NOWHERE: Shut = MappingProxyType({})
+OUT = "return the value from the function, and name it by (diagnostic ...) outside of it"
+
+
+def _unsampled(shut: Shut, globs: Sequence[str], span: Any) -> list[Diagnostic]:
+    """W-DIAGNOSTIC-HIDDEN for each scope of which a number is chosen."""
+    chosen = _chosen(globs)
+    scopes: dict[tuple[str, str], list[str]] = {}
+    for name, where in shut.items():
+        if chosen(name):
+            scopes.setdefault(where, []).append(name)
+    return [
+        diagnostic(
+            "W-DIAGNOSTIC-HIDDEN",
+            f"{_told(scope)} is in the function of {what}: {', '.join(names)} cannot be sampled",
+            span=span,
+            hint=OUT,
+            scope=scope,
+            builtin=what,
+        )
+        for (scope, what), names in scopes.items()
+    ]
+
+
+def _told(scope: str) -> str:
+    return f"the scope {scope}" if scope else "the root's scope"
+
+
+def check_globs(
+    names: Sequence[str], globs: Sequence[str], span: Any = None, shut: Shut = NOWHERE
+) -> None:
     """E-SERIES for a glob that matches no number."""
     for glob in globs:
-        if not any(map(glob_pattern(glob.lstrip("!")).match, names)):
+        matches = glob_pattern(glob.lstrip("!")).match
+        if not any(map(matches, names)):
+            inside = next((where for name, where in shut.items() if matches(name)), None)
+            if inside is not None and glob.startswith("!"):
+                continue  # it takes away what is not sampled anyway
+            if inside is not None:
+                told = f'"{glob}" cannot be sampled: {_told(inside[0])} is in the function of '
+                raise problem("E-SERIES", told + inside[1], hint=OUT, series=glob).locate(span)
             near = nearest(glob, names)
             hint = f'did you mean "{near}"?' if near else "there are " + " ".join(names[:8])
             raise problem(
@@ -161,7 +213,7 @@ def observer_graph(
     stage: StageTrace, operations: Operations, probes: Sequence[Probe]
 ) -> tuple[Graph, tuple[ProbeSpec, ...]]:
     """The graph of the numbers that a device makes, and what to make of its results."""
-    watch: dict[str, Value] = {}
+    watch: dict[str, Value | Looped] = {}
     for probe in probes:
         watch.update(probe.watch)
     observer = Observer(

@@ -6,16 +6,16 @@ step or the host; what `(diagnostic ...)` names begins with the scope it stands 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from ..entries import DiagnosticEntry
-from ..ir import Value
+from ..ir import Node, Value
 from ..records import NamedTuple
 from ..registry import Registry
 from ..staging.scopes import join
-from ..staging.traced import Written
+from ..staging.traced import Inside, Looped, Written
 from ..step.observe import Observer
 from ..step.updates import groups_due
 from .stages import StageTrace
@@ -36,7 +36,7 @@ class Probe(NamedTuple):
     name: str
     reduce: str
     unit: str
-    watch: Mapping[str, Value]
+    watch: Mapping[str, Value | Looped]
     pieces: Pieces | None  # None: of the host
     measure: Callable[[], Any] | None = None
     scalars: Callable[[], Mapping[str, Any]] = dict
@@ -46,7 +46,7 @@ class Site(NamedTuple):
     """A thing that has numbers: what a row's function is given, a tuple a piece."""
 
     name: str  # with {} for the row's
-    watch: Mapping[str, Value]
+    watch: Mapping[str, Value | Looped]
     operands: Callable[[Observer], Sequence[tuple[Any, ...]]]
 
 
@@ -144,29 +144,56 @@ def _outputs(stage: StageTrace) -> Iterator[Site]:
 
 def _logits(stage: StageTrace) -> Iterator[Site]:
     """The first operand of every cross-entropy."""
-    for path, value in _nodes(stage, "cross-entropy"):
-        yield _site(join("{}", path), f"logits:{path}", value.node.operands[0])
+    for path, node, inside in _nodes(stage, "cross-entropy"):
+        logits = node.operands[0]
+        if inside is None or inside.trips is not None:
+            value = logits if inside is None else Looped(logits, inside.trips or ())
+            yield _site(join("{}", path), f"logits:{path}", value)
 
 
 def _attention(stage: StageTrace) -> Iterator[Site]:
-    for path, value in _nodes(stage, "attention"):
-        yield _site(join("{}", path), f"attention:{path}", value)
+    for path, node, inside in _nodes(stage, "attention"):
+        if inside is None:
+            yield _site(join("{}", path), f"attention:{path}", Value(node))
 
 
-def _site(name: str, key: str, value: Value) -> Site:
+def _site(name: str, key: str, value: Value | Looped) -> Site:
     return Site(name, {key: value}, lambda o: [(v,) for v in o.watched(key)])
 
 
-def _nodes(stage: StageTrace, operation: str) -> Iterator[tuple[str, Value]]:
-    """Live nodes of an operation by the scope that made them; the second in one is NAME-2."""
-    graph, counts = stage.traced.graph, dict[str, int]()
-    live = graph.live()
-    for node in graph.nodes:
-        if node.operation == operation and node.id in live:
-            origin = graph.origin(node)
-            scope = origin.scope if origin is not None else ""
-            count = counts[scope] = counts.get(scope, 0) + 1
-            yield (scope if count == 1 else join(scope, str(count))), Value(node)
+def _nodes(stage: StageTrace, operation: str) -> Iterator[tuple[str, Node, Inside | None]]:
+    """Live nodes of an operation by the scope that made them, those of bodies behind; the second
+    in one is NAME-2."""
+    counts = dict[str, int]()
+    traced = stage.traced
+    for graph, inside in [(traced.graph, None), *((i.graph, i) for i in traced.watched.bodies)]:
+        live = graph.live()
+        for node in graph.nodes:
+            if node.operation == operation and node.id in live:
+                origin = graph.origin(node)
+                scope = origin.scope if origin is not None else ""
+                count = counts[scope] = counts.get(scope, 0) + 1
+                yield (scope if count == 1 else join(scope, str(count))), node, inside
+
+
+def hidden(stage: StageTrace, rows: Sequence[Row]) -> dict[str, tuple[str, str]]:
+    """Numbers that there would be, were it not for the builtin whose function they are in: by
+    name, the scope and the builtin."""
+    found = {}
+    for row in rows:
+        if row.entry.on in HIDDEN:
+            for path, what in HIDDEN[row.entry.on](stage):
+                found[join(row.entry.name, path)] = path, what
+    return found
+
+
+def _shut(operation: str, *, all_loops: bool) -> Callable[[StageTrace], Iterator[tuple[str, str]]]:
+    def find(stage: StageTrace) -> Iterator[tuple[str, str]]:
+        for path, _, inside in _nodes(stage, operation):
+            if inside is not None and (all_loops or inside.trips is None):
+                yield path, inside.what
+
+    return find
 
 
 SITES: dict[str, Callable[[StageTrace], Iterator[Site]]] = {
@@ -179,3 +206,10 @@ SITES: dict[str, Callable[[StageTrace], Iterator[Site]]] = {
     "attention": _attention,
 }
 """By `on` of a row. The function of an update is given all updates and all parameters at once."""
+
+HIDDEN: dict[str, Callable[[StageTrace], Iterable[tuple[str, str]]]] = {
+    "scope": lambda stage: stage.traced.watched.hidden.items(),
+    "logits": _shut("cross-entropy", all_loops=False),
+    "attention": _shut("attention", all_loops=True),
+}
+"""Scopes and builtins. Entropy is of the attention's operands: a loop does not give them."""

@@ -11,6 +11,7 @@ from ..ir.builder import Builder
 from ..ir.graph import Value as Node
 from ..spans import Span
 from .dependence import NONE, NUMBER_OF_ROW, ROW, BatchAxes
+from .traced import Trips
 
 NUMBER = "x:trip"
 TRIAL = "trial"
@@ -24,11 +25,11 @@ class Region:
     region around it by name, in the order of their first use, numbered from `first`. `length`: how
     many trips a loop makes; `rows`: they count as rows of the batch (R1). `batch`: batch axes of
     the inputs that are no captures, where there are `examples` (how many). `span`: of the builtin's
-    call."""
+    call. `trips`: once it is a loop of the region around it, what it goes over."""
 
     __slots__ = (
         *("_known", "batch", "builder", "captures", "examples", "first", "length", "outside"),
-        *("rows", "span", "what"),
+        *("rows", "span", "trips", "what"),
     )
 
     def __init__(
@@ -47,6 +48,7 @@ class Region:
         self.first = first
         self.examples = examples
         self.length: int | None = None
+        self.trips: Trips | None = None
         self.rows = False
         self.batch: dict[str, int] = {}
         self.captures: dict[str, Node] = {}
@@ -96,6 +98,19 @@ class Region:
         if outer is None:
             return own
         return b("add", b("multiply", outer, b.constant(self.length, "i32")), own)
+
+    def around(self) -> tuple[Trips, ...] | None:
+        """The loops that this region is in, the outermost first; None where one of the regions
+        is no loop of known length."""
+        if self.outside is None:
+            return ()
+        outer = self.outside.around()
+        return None if outer is None or self.trips is None else (*outer, self.trips)
+
+    @property
+    def hiding(self) -> str:
+        """The innermost builtin whose function is no loop of known length."""
+        return self.what if self.trips is None or self.outside is None else self.outside.hiding
 
     @property
     def number(self) -> str:

@@ -84,11 +84,42 @@ class Written(NamedTuple):
     span: Span | None
 
 
+class Trips(NamedTuple):
+    """A loop of known length: its body, and its operands in the graph around it, by name."""
+
+    body: Graph
+    operands: Mapping[str, Value]
+    length: int
+    reverse: bool
+
+
+class Looped(NamedTuple):
+    """A value of a body, as the loops around it would stack it. `trips`: the outermost first."""
+
+    value: Value
+    trips: tuple[Trips, ...]
+
+    @property
+    def type(self) -> Type:
+        dtype, shape = self.value.type
+        return Type(dtype, (*(t.length for t in self.trips), *shape))
+
+
+class Inside(NamedTuple):
+    """The body of the function of a builtin, `what`. `trips`: as in Looped; None: no such loop."""
+
+    graph: Graph
+    what: str
+    trips: tuple[Trips, ...] | None
+
+
 class Watched(NamedTuple):
     """What of a traced graph may be observed. Nothing here is a result, so it costs no node."""
 
-    outputs: Mapping[str, Value]  # of models, by the path of the call's scope
+    outputs: Mapping[str, Value | Looped]  # of models, by the path of the call's scope
     written: tuple[Written, ...]
+    bodies: tuple[Inside, ...] = ()
+    hidden: Mapping[str, str] = {}  # scope -> the builtin whose function hides what it gives
 
 
 UNWATCHED = Watched({}, ())

@@ -21,7 +21,7 @@ from .context import Context
 from .regions import Region
 from .scopes import Scope, join
 from .tensor import FileTensor, Handle, StepScalar, Tensor
-from .traced import Parameter, State, Watched, Written
+from .traced import Inside, Looped, Parameter, State, Watched, Written
 
 
 class Tracer:
@@ -53,7 +53,8 @@ class Tracer:
         self.sites: dict[str, None] = {}
         self.metrics: list[Any] = []  # metrics.Reported
         self.written: dict[str, Written] = {}
-        self.outputs: dict[str, Node] = {}  # of models, by the scope's path
+        self.outputs: dict[str, tuple[Node, Region]] = {}  # of models, by the scope's path
+        self.regions: list[Region] = []  # of functions of builtins
         self.proved: list[str] = []  # what is known of which positions are read, in words
         self.frozen = 0
         self.replacements: list[Any] = []  # replacing.Replacement, the innermost last
@@ -117,6 +118,7 @@ class Tracer:
         form = evaluator.call_form
         self.region = Region(builder, around, what, first, evaluator.call_span, self.rows)
         self.builder = builder
+        self.regions.append(self.region)
         try:
             yield self.region
         finally:
@@ -169,13 +171,22 @@ class Tracer:
 
     # Observed values ------------------------------------------------------------------------------
     def gave(self, value: Value) -> None:
-        """Notes what the model whose scope is open gives; values of a loop's trips are not kept."""
-        if value.__class__ is Tensor and value.dtype in FLOATS and value.region is self.root:
-            self.outputs[self.scope.site] = value.value
+        """Notes what the model whose scope is open gives."""
+        if value.__class__ is Tensor and value.dtype in FLOATS:
+            self.outputs[self.scope.site] = value.value, value.region
 
     @property
     def watched(self) -> Watched:
-        return Watched(self.outputs, tuple(self.written.values()))
+        outputs: dict[str, Node | Looped] = {}
+        hidden = {}
+        for path, (node, region) in self.outputs.items():
+            around = region.around()
+            if around is None:
+                hidden[path] = region.hiding
+            else:
+                outputs[path] = Looped(node, around) if around else node
+        bodies = [Inside(r.builder.graph, r.hiding or r.what, r.around()) for r in self.regions]
+        return Watched(outputs, tuple(self.written.values()), tuple(bodies), hidden)
 
     # Parameters and states -----------------------------------------------------------------------
     def _claim(self, name: str, what: str) -> str:

@@ -6,10 +6,11 @@ backward passes are made of the parts of the step's own graph; the update is a t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from ..ir import Graph, Operations, Value
-from ..staging.traced import Optimization, Traced
+from ..ir import Builder, Graph, Operations, Value
+from ..ir.ops.loops import scan
+from ..staging.traced import Looped, Optimization, Traced, Trips
 from .assemble import blocks_of, gradients_of, losses_of, updated
 from .updates import groups_due
 from .verdict import gradient_norm
@@ -25,12 +26,12 @@ class Observer:
         traced: Traced,
         optimization: Optimization,
         operations: Operations,
-        watch: Mapping[str, Value],
+        watch: Mapping[str, Value | Looped],
         *,
         microbatches: int = 1,
         scaled: bool = False,
     ) -> None:
-        view = _view(traced, watch)
+        view = _view(traced, operations, watch)
         self.blocks, self.b = blocks_of(view, optimization, operations, microbatches)
         self.optimization = optimization
         self._traced, self._operations, self._scaled = view, operations, scaled
@@ -102,10 +103,41 @@ class Observer:
         return self._gradients
 
 
-def _view(traced: Traced, watch: Mapping[str, Value]) -> Traced:
+def _view(traced: Traced, operations: Operations, watch: Mapping[str, Value | Looped]) -> Traced:
     """The same graph with what is watched among its results; the traced one stays as it is."""
-    graph = Graph()
-    graph.nodes, graph.origins = traced.graph.nodes, traced.graph.origins
-    graph.bodies = traced.graph.bodies
-    graph.results = {**traced.graph.results, **{WATCH + n: v for n, v in watch.items()}}
+    graph = _copied(traced.graph)
+    seen = {n: v for n, v in watch.items() if not isinstance(v, Looped)}
+    inside = {n: v for n, v in watch.items() if isinstance(v, Looped)}
+    for trips in dict.fromkeys(map(_loops, inside.values())):
+        values = {n: v.value for n, v in inside.items() if _loops(v) == trips}
+        around = next(v.trips for v in inside.values() if _loops(v) == trips)
+        seen.update(_stacked(graph, operations, around, values))
+    graph.results.update({WATCH + n: v for n, v in seen.items()})
     return traced._replace(graph=graph)
+
+
+def _loops(looped: Looped) -> tuple[int, ...]:
+    return tuple(id(trips.body) for trips in looped.trips)
+
+
+def _copied(graph: Graph) -> Graph:
+    """Other lists of the same nodes."""
+    made = Graph()
+    made.nodes, made.origins = list(graph.nodes), dict(graph.origins)
+    made.bodies, made.results = dict(graph.bodies), dict(graph.results)
+    return made
+
+
+def _stacked(
+    graph: Graph, operations: Operations, around: Iterable[Trips], values: Mapping[str, Value]
+) -> dict[str, Value]:
+    """Values of a body in the graph around its loops, by one more loop that gives them alone."""
+    trips, *rest = around
+    body = _copied(trips.body)
+    found = _stacked(body, operations, rest, values) if rest else dict(values)
+    carries = {n: v for n, v in body.results.items() if n.startswith("carry:")}
+    names = {f"y:{i}": n for i, n in enumerate(found, len(carries))}
+    body.results = {**carries, **{y: found[n] for y, n in names.items()}}
+    b = Builder(operations, graph)
+    made = scan(b, body, trips.operands, trips.length, trips.reverse)
+    return {n: made[y] for y, n in names.items()}

@@ -23,6 +23,7 @@ from ..regions import Region
 from ..segments import segmented
 from ..structure import TENSOR, Structure, leaves, put_together, structure_of, told
 from ..table import tensor_builtin
+from ..traced import Trips
 from ..tracer import Tracer
 from .gradients import called
 
@@ -174,6 +175,7 @@ class _Loop:
             operands[region.number] = b("iota", dtype="i32", shape=(self.length,), axis=0)
         operands.update(region.captures)
         body = region.builder.graph
+        region.trips = Trips(body, operands, self.length, reverse)
         if every is None or every >= self.length:
             found = loops.scan(b, body, operands, self.length, reverse, save)
         else:
