@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Problem, nearest, problem
+from ..diagnostics import Problem, problem
 from ..records import NamedTuple
 from .binding_nodes import store_code
 from .lambda_lists import LambdaList, Parameter
@@ -100,7 +100,7 @@ class Binder:
             supplied = store_code(o.supplied, self.scope) if o.supplied is not None else _ignore
             store = self._store(m, name, o.target)
             rows.append((o.key, value_code(o.default, m), store, supplied))
-        known = {row[0] for row in rows}
+        known = dict.fromkeys([row[0] for row in rows])
         open_ended = self.form.other_keys
 
         def take(f: list[Any], extra: Sequence[Value]) -> None:
@@ -157,32 +157,24 @@ def misfit(name: str, form: LambdaList, value: Value) -> Problem:
 
 
 def keyword_arguments(
-    name: str, extra: Sequence[Value], known: set[Any], open_ended: bool
+    name: str, extra: Sequence[Value], known: dict[Any, None], open_ended: bool
 ) -> dict[Value, Value]:
     """Keyword arguments by key, the first of each; a Problem for one that is not known."""
     if len(extra) % 2:
-        raise problem("E-CALL-ARGUMENTS", f"{name}: a keyword has no value after it")
+        from .keyword_mistakes import unpaired
+
+        raise unpaired(name, list(map(repr, known)), extra)
     given: dict[Value, Value] = {}
     for at in range(0, len(extra), 2):
         given.setdefault(extra[at], extra[at + 1])
-    if open_ended or given.keys() <= known or given.get(ALLOW, NIL) is not NIL:
+    if open_ended or given.keys() <= known.keys() or given.get(ALLOW, NIL) is not NIL:
         return given
     for key in given:
         if key not in known and key is not ALLOW:
-            raise unknown_keyword(name, key, known)
+            from .keyword_mistakes import unknown
+
+            raise unknown(name, key, list(map(repr, known)), extra)
     return given
-
-
-def unknown_keyword(name: str, key: Value, known: set[Any]) -> Problem:
-    """E-CALL-KEYWORD with the nearest of the known ones."""
-    from .framework_habits import keyword_habit
-    from .printer import brief
-
-    shown, names = brief(key), sorted(repr(k) for k in known)
-    near = keyword_habit(shown, names) or nearest(shown, names)
-    hint = f"did you mean {near}?" if near else f"{name} takes " + " ".join(names or ["none"])
-    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
-                   written=shown, nearest=near)  # fmt: skip
 
 
 def analyze_parameters(

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from ..diagnostics import Change, Edit, nearest, problem
 from ..records import NamedTuple
-from ..spans import Span
-from .values import NIL, READER_SYMBOLS, Cons, Function, Symbol, Value, keyword
+from .values import NIL, READER_SYMBOLS, Function, Symbol, Value, keyword
 
 CORE_SYMBOLS: dict[str, Symbol] = {symbol.name: symbol for symbol in READER_SYMBOLS}
 """Symbols of the standard and of core, by upper-case name; visible in every module."""
@@ -152,7 +150,9 @@ def _keywords(
     name: str, known: dict[Symbol, str], pairs: tuple[Value, ...], other: bool
 ) -> dict[str, Value]:
     if len(pairs) % 2:
-        raise _odd(name, known, pairs)
+        from .keyword_mistakes import unpaired
+
+        raise unpaired(name, _shown(known), pairs)
     allowed = [
         v
         for k, v in zip(pairs[::2], pairs[1::2])
@@ -165,50 +165,14 @@ def _keywords(
         if target is not None:
             found.setdefault(target, value)
         elif not allow and not (key.__class__ is Symbol and key.name == "ALLOW-OTHER-KEYS"):
-            raise _unknown_keyword(name, key, known)
+            from .keyword_mistakes import unknown
+
+            raise unknown(name, key, _shown(known), pairs)
     return found
 
 
-def _odd(name: str, known: dict[Symbol, str], pairs: tuple[Value, ...]) -> Exception:
-    """E-CALL-ARGUMENTS of arguments that are no pairs of a keyword and a value."""
-    for key in pairs[::2]:
-        if key.__class__ is not Symbol or not key.keyword:
-            shown = " ".join(":" + s.name.lower() for s in known)
-            told = key if key.__class__ in (int, float) else "an argument"
-            return problem(
-                "E-CALL-ARGUMENTS",
-                f"{name}: {told} stands where a keyword does",
-                hint=f"what follows has a keyword before it: {shown}",
-                edit=_with_axis(key) if ":axis" in shown.split() else None,
-            )
-    return problem("E-CALL-ARGUMENTS", f"{name}: a keyword has no value after it")
-
-
-def _with_axis(number: Value) -> Edit | None:
-    """`:axis` before a number of the call that is being made."""
-    from ..reader import element_span
-    from . import machine
-
-    tail = getattr(machine.current().call_form, "cdr", None)
-    while number.__class__ is int and tail.__class__ is Cons:
-        span = element_span(tail)
-        if tail.car == number and tail.car.__class__ is int and span.__class__ is Span:
-            assert span is not None
-            before = Span(span.source, span.start, span.start)
-            return Edit(f"write :axis {number}", (Change(before, ":axis "),))
-        tail = tail.cdr
-    return None
-
-
-def _unknown_keyword(name: str, key: Value, known: dict[Symbol, str]) -> Exception:
-    from .framework_habits import keyword_habit
-
-    names = [":" + s.name.lower() for s in known]
-    shown = repr(key) if key.__class__ is Symbol else str(key)
-    near = keyword_habit(shown, names) or nearest(shown, names)
-    hint = f"did you mean {near}?" if near else "keywords: " + " ".join(names)
-    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
-                   written=shown, nearest=near)  # fmt: skip
+def _shown(known: dict[Symbol, str]) -> list[str]:
+    return [":" + symbol.name.lower() for symbol in known]
 
 
 def native_macro(name: str) -> Callable[[Any], Any]:

@@ -27,6 +27,26 @@ MISTAKES = [
         "(let ((n 8)) (reshape x (list n n n)))",
         "(reshape x n n n)",
     ),
+    Mistake(
+        "(nn:conv (reshape x '(-1 8 8 1)) 8 '(3 3) :name \"c\")",
+        "E-CALL-ARGUMENTS",
+        ("(3 3) stands where a keyword does", ":kernel :stride"),
+        "(nn:conv (reshape x '(-1 8 8 1)) 8 :kernel '(3 3) :name \"c\")",
+    ),
+    Mistake(
+        "(max-pool (reshape x '(-1 8 8 1)) 2 2)",
+        "E-CALL-ARGUMENTS",
+        ("2 stands where a keyword does",),
+        "(max-pool (reshape x '(-1 8 8 1)) 2 :stride 2)",
+    ),
+    Mistake(
+        "(nn:linear x 10 :name)", "E-CALL-ARGUMENTS", (":name has no value after it", ":bias")
+    ),
+    Mistake(
+        "(nn:linear x 10 :activation #'relu)",
+        "E-CALL-KEYWORD",
+        ("apply it to what linear gives, (relu (linear ...))",),
+    ),
     # Products
     Mistake(
         "(let ((w (zeros '(10 64)))) (matmul x w))",

@@ -118,7 +118,7 @@ class GenericFunction(Function):
         keyed = [shape.keys for shape in shapes if shape.keys is not None]
         if not keyed or any(shape.other_keys for shape in shapes):
             return effective
-        known = {key for keys in keyed for key in keys}
+        known = dict.fromkeys([key for keys in keyed for key in keys])
         start, name = self.shape.required + self.shape.optional, self.name
 
         def run(arguments: tuple[Value, ...]) -> Value:

@@ -1,0 +1,95 @@
+"""What is told of keyword arguments that are none: an unknown one, one without its value, and an
+argument that is given by its place as other frameworks take it. Nothing of it runs in a right call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..diagnostics import Change, Edit, Problem, nearest, problem
+from ..reader import element_span
+from ..spans import Span
+from . import machine
+from .framework_habits import keyword_habit
+from .printer import brief
+from .values import Cons, Symbol, Value, keyword
+
+NAME = keyword("NAME")
+
+
+def unpaired(name: str, names: Sequence[str], extra: Sequence[Value]) -> Problem:
+    """E-CALL-ARGUMENTS of what follows the last positional argument and is no list of pairs."""
+    found = _by_place(name, names, extra)
+    return found or problem(
+        "E-CALL-ARGUMENTS",
+        f"{name}: {brief(extra[-1])} has no value after it",
+        hint=_all(name, names),
+    )
+
+
+def unknown(name: str, key: Value, names: Sequence[str], extra: Sequence[Value]) -> Problem:
+    """E-CALL-KEYWORD with the nearest of the known ones."""
+    if not _word(key) and (found := _by_place(name, names, extra)) is not None:
+        return found
+    shown = brief(key)
+    near = keyword_habit(shown, list(names)) or nearest(shown, names)
+    hint = f"did you mean {near}?" if near else _all(name, names)
+    if shown == ":activation" and near is None:
+        hint = f"apply it to what {name} gives, (relu ({name} ...)): {hint}"
+    return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
+                   written=shown, nearest=near)  # fmt: skip
+
+
+def _all(name: str, names: Sequence[str]) -> str:
+    return f"{name} takes " + " ".join(names or ["no keywords"])
+
+
+def _word(key: Value) -> bool:
+    return key.__class__ is Symbol and key.keyword
+
+
+def _by_place(name: str, names: Sequence[str], extra: Sequence[Value]) -> Problem | None:
+    """The first argument that stands where a keyword does, with the keyword that it may be of."""
+    at = next((i for i in range(0, len(extra), 2) if not _word(extra[i])), None)
+    if at is None or not names:
+        return None
+    plain = extra[at].__class__ in (int, float, str, Cons)
+    told = brief(extra[at]) if plain else "an argument"
+    return problem(
+        "E-CALL-ARGUMENTS",
+        f"{name}: {told} stands where a keyword does",
+        hint=f"what follows has a keyword before it: {' '.join(names)}",
+        edit=_with_keyword(names, extra, at) if plain else None,
+    )
+
+
+def _with_keyword(names: Sequence[str], extra: Sequence[Value], at: int) -> Edit | None:
+    """A keyword before an argument of the call being made: `:axis` before an integer, else the
+    first of the lambda list that the call does not give."""
+    given = {repr(key) for key in extra if _word(key)}
+    left = [n for n in names if n not in given]
+    axis = extra[at].__class__ is int and ":axis" in left
+    place = _place(extra, at)
+    if place is None or not left:
+        return None
+    word = ":axis" if axis else left[0]
+    change = Change(Span(place.source, place.start, place.start), f"{word} ")
+    return Edit(f"write {word} {place.text}", (change,))
+
+
+def _place(extra: Sequence[Value], at: int) -> Span | None:
+    """Where argument `at` of those is written, if the call being made ends with their forms."""
+    tails: list[Any] = []
+    tail = getattr(machine.current().call_form, "cdr", None)
+    while tail.__class__ is Cons:
+        tails.append(tail)
+        tail = tail.cdr
+        if tails[-1].car is NAME and NAME not in extra and tail.__class__ is Cons:
+            del tails[-1]  # a model's, which its call has taken already
+            tail = tail.cdr
+    last = tails[len(tails) - len(extra) :] if len(tails) >= len(extra) else []
+    if not last or any(_word(t.car) and t.car is not value for t, value in zip(last, extra)):
+        return None
+    span = element_span(last[at])
+    return span if span.__class__ is Span else None
