@@ -84,8 +84,8 @@ class BodyPlaces(Places):
     in order; the second trip is given the same again."""
 
     def __init__(self, call: Repeat, around: Places, trip: int, given: list[int]) -> None:
-        super().__init__(call.plan, around.regions, around.arena, around.gate, around.errors)
-        self.kept, self.pokes = around.kept, around.pokes
+        super().__init__(call.plan, around.regions, around.rooms, around.gate, around.errors)
+        self.kept, self.words = around.kept, around.words
         self.given = given
         self._around = around
         self._at = 0 if trip else -1
@@ -115,13 +115,16 @@ class BodyPlaces(Places):
     def extra(self, size: int) -> int:
         return self._again(lambda: self._around.extra(size))
 
+    def block(self, count: int) -> int:
+        return self._again(lambda: self._around.block(count))
+
     def _data(self, values: object) -> int:
         """Address of a table's data."""
         import numpy as np
 
         array = np.ascontiguousarray(values)
         address = self._again(lambda: self._around.extra(max(array.nbytes, 1)))
-        self.arena.array(address, array.dtype, array.shape)[...] = array
+        self.rooms.write(address, array)
         return address
 
     def _again(self, made: Callable[[], int]) -> int:

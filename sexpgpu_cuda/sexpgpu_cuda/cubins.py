@@ -20,8 +20,7 @@ from sexpgpu_core.object_cache import ContentCache
 from . import toolchain
 from .addresses import drafted
 from .compiler import compile_text
-from .emulator import units
-from .work import Launch, Loop, Record, Unit
+from .work import Launch, Loop, Record, Unit, units
 
 if TYPE_CHECKING:
     from sexpgpu_core.compile.pipeline import Compiled

@@ -36,7 +36,7 @@ class EmulatedDevice:
         """All that bits depend on; not cache contents (45.11)."""
         import numpy as np
 
-        from .emulator import ARCHITECTURE
+        from .emulated_driver import ARCHITECTURE
         from .kernels import emitter
 
         return {
@@ -59,10 +59,12 @@ class EmulatedDevice:
         threads: int = 0,
     ) -> CudaSession:
         """Raises E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE."""
-        from .session import CudaSession
+        from .emulated_driver import EmulatedDriver
+        from .session import CudaSession, Ways
 
         _check_memory(units, persistent)
-        return CudaSession(units, persistent)
+        driver = EmulatedDriver(os.environ.get("SEXPGPU_CHECK") == "1")
+        return CudaSession(units, persistent, driver, Ways(poisoned=True))
 
 
 def memory() -> int:

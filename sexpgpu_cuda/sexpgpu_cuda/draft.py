@@ -7,28 +7,39 @@ from sexpgpu_core.plan.plan import Buffer, Plan, Region
 
 from .calls import call_records
 from .gate import gate_launch
-from .memory import Arena, Memory
-from .work import LibraryCall, Places, Record, Span
+from .rooms import Room, Rooms
+from .work import Fill, Places, Record
 
 OWN = (Region.INPUT, Region.SCALAR, Region.OUTPUT)
 """Regions that each program has for itself; the others are the session's."""
 
 
 class Draft:
-    """`records` in order, the gate before the first commit and, at the end of each transient
-    buffer's life, a record that poisons it. `gate`: memory of the gate's word; `errors`: a word a
-    call."""
+    """`records` in order, the gate before the first commit and, where memory is `poisoned`, a
+    record at the end of each transient buffer's life. `errors`: a word a call, then the gate's
+    word; `halt`: address of the session's word."""
 
-    def __init__(self, plan: Plan, arena: Arena, persistent: Memory, transient: Memory) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        rooms: Rooms,
+        persistent: Room,
+        transient: Room,
+        halt: int,
+        poisoned: bool = False,
+    ) -> None:
         self.plan = plan
         self.regions = {Region.PERSISTENT: persistent, Region.TRANSIENT: transient}
-        self.regions.update({r: arena.room(plan.bytes.get(r, 0)) for r in OWN})
-        self.gate, self.calls = arena.room(8), max(len(plan.calls), 1)
-        self.errors = arena.room(8 * self.calls)
+        self.regions.update({r: rooms.room(plan.bytes.get(r, 0)) for r in OWN})
+        self.calls = max(len(plan.calls), 1)
+        self.errors = rooms.room(8 * (self.calls + 1))
+        self.gate = self.errors.address + 8 * self.calls
         addresses = {r: m.address for r, m in self.regions.items()}
-        self.places = Places(plan, addresses, arena, self.gate.address, self.errors.address)
-        self._ends = ends(plan)
-        self.records: list[Record] = []
+        self.places = Places(plan, addresses, rooms, self.gate, self.errors.address, halt)
+        self._ends = ends(plan) if poisoned else {}
+        self.records: list[Record] = [Fill(self.errors.address, 8 * self.calls)]
+        if poisoned:
+            self.records.append(Fill(transient.address, transient.size))
         for number in range(len(plan.calls)):
             if number == plan.commit:
                 self.records.append(gate_launch(self.places, self.calls))
@@ -40,12 +51,6 @@ class Draft:
         records = call_records(call, self.places, number, commit)
         return [*records, *(self._poison(b, number) for b in self._ends.get(number, ()))]
 
-    def _poison(self, buffer: Buffer, number: int) -> LibraryCall:
+    def _poison(self, buffer: Buffer, number: int) -> Fill:
         """All bits set: NaN in every float dtype, and an index that is out of range."""
-        start = self.places.address(buffer.id)
-        span = Span(start, start + buffer.bytes, True)
-        return LibraryCall("poison", poison, (start, buffer.bytes), (span,), number)
-
-
-def poison(arena: Arena, address: int, size: int) -> None:
-    arena.fill(address, size, 0xFF)
+        return Fill(self.places.address(buffer.id), buffer.bytes, call=number)

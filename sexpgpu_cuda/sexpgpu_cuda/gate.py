@@ -1,4 +1,5 @@
-"""The gate before a step's commits: open where the verdict is true and no call erred."""
+"""The gate before a step's commits: open where the verdict is true and no call erred, in this
+launch or in one that the host has not yet taken."""
 
 from __future__ import annotations
 
@@ -10,34 +11,35 @@ from .kernels import emitter
 from .target import GLOBAL, PtxTarget
 from .work import Launch, Places, Span, Unit
 
-NONE = (1 << 64) - 1
-"""An error word that nobody wrote."""
-
 
 def gate_text(name: str, asked: bool) -> str:
-    """One thread. Parameters: verdict, error words, gate, their number."""
+    """One thread. Parameters: verdict, error words, gate, halt, number of error words. A call that
+    erred halts: launches that are in flight behind it change nothing either."""
     t = PtxTarget(1)
     zero, one = t.constant("i32", 0), t.constant("i32", 1)
     t.label("entry")
-    start = one
-    if asked:
-        byte = t.load(Register("%verdict", "ptr"), "i8")
-        start = t.convert("zext", t.compare("ne", byte, t.like(byte, 0)), "i32")
     t.jump("head")
     t.label("head")
     k, line = t.phi(zero, "entry")
-    go, go_line = t.phi(start, "entry")
+    erred, erred_line = t.phi(zero, "entry")
     word = t.load(t.address(Register("%errors", "ptr"), k, "i64"), "i64")
-    good = t.select(t.compare("eq", word, t.like(word, -1)), go, zero)
+    found = t.select(t.compare("eq", word, t.like(word, -1)), erred, one)
     following = t.binary("add", k, one)
     t.close(line, following)
-    t.close(go_line, good)
+    t.close(erred_line, found)
     t.branch(t.compare("slt", following, Register("%count", "i32")), "head", "done")
     t.label("done")
-    t.store(good, Register("%gate", "ptr"))
+    halted = t.binary("or", t.load(Register("%halt", "ptr"), "i32"), found)
+    t.store(halted, Register("%halt", "ptr"))
+    open_ = t.binary("xor", halted, one)
+    if asked:
+        byte = t.load(Register("%verdict", "ptr"), "i8")
+        good = t.convert("zext", t.compare("ne", byte, t.like(byte, 0)), "i32")
+        open_ = t.binary("and", open_, good)
+    t.store(open_, Register("%gate", "ptr"))
     t.lines.append("  ret void")
-    given = [f"{GLOBAL} %{n}" for n in ("verdict", "errors", "gate")] + ["i32 %count"]
-    return t.kernel(name, given, 1, 0)
+    given = [f"{GLOBAL} %{n}" for n in ("verdict", "errors", "gate", "halt")]
+    return t.kernel(name, [*given, "i32 %count"], 1, 0)
 
 
 def gate_launch(places: Places, calls: int) -> Launch:
@@ -50,10 +52,11 @@ def gate_launch(places: Places, calls: int) -> Launch:
     spans = [
         Span(places.errors, places.errors + 8 * calls, False),
         places.word(places.gate, True),
+        places.word(places.halt, True),
     ]
     address = 0
     if verdict is not None:
         address = places.address(verdict)
         spans.append(Span(address, address + 1, False))
-    arguments = (address, places.errors, places.gate, calls)
+    arguments = (address, places.errors, places.gate, places.halt, calls)
     return Launch(unit, 1, 1, arguments, tuple(spans))

@@ -19,7 +19,7 @@ from sexpgpu_core.plan.plan import Plan
 from .addresses import drafted
 from .roofline import START, Gpu, seconds
 from .roofline import gpu as known
-from .work import Launch, LibraryCall, Loop, Record
+from .work import Fill, Launch, Loop, Record
 
 if TYPE_CHECKING:
     from sexpgpu_core.compile.pipeline import Compiled
@@ -85,7 +85,7 @@ def entries(compiled: Compiled, graph: Graph, plan: Plan, gpu: Gpu) -> Iterator[
     """Of a plan's calls, in order."""
     records: dict[int, list[Record]] = {}
     for record in drafted(plan, compiled.job.persistent).records:
-        if not (isinstance(record, LibraryCall) and record.name == "poison"):
+        if not isinstance(record, Fill):
             records.setdefault(record.call, []).append(record)
     for number, call in enumerate(plan.calls):
         there = records.get(number, [])

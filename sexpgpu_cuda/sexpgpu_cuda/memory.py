@@ -1,4 +1,4 @@
-"""The device's memory, here bytes of the host under addresses of their own.
+"""The emulated device's memory: bytes of the host under addresses of their own.
 
 Regions lie apart, so that an access that leaves one is in none.
 """
@@ -66,18 +66,10 @@ class Arena:
         raw: Any = memory.bytes
         return np.ndarray(shape, kind, raw, start, steps)
 
-    def fill(self, address: int, size: int, byte: int) -> None:
+    def bytes_at(self, address: int, size: int) -> Any:
+        """A view of bytes, all of one region."""
         memory = self.find(address)
         start = address - memory.address
-        memory.bytes[start : start + size] = byte
-
-    def byte(self, address: int) -> int:
-        memory = self.find(address)
-        return int(memory.bytes[address - memory.address])
-
-    def poke(self, address: int, value: int, width: int = 8) -> None:
-        """A word's low bytes."""
-        raw = (value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
-        memory = self.find(address)
-        start = address - memory.address
-        memory.bytes[start : start + width] = list(raw)
+        if start + size > len(memory.bytes):
+            raise IndexError(f"{size} bytes at {address:#x} leave their region")
+        return memory.bytes[start : start + size]

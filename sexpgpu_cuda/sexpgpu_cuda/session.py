@@ -1,52 +1,95 @@
-"""A session: the arena and the programs over it. Used by one thread."""
+"""A session: a driver's memory and the programs over it. Used by one thread."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from sexpgpu_core.device import HostValues, Unit
+from sexpgpu_core.device import ArraySnapshot, Unit, check_fits
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.plan.plan import Persistent, Plan, Region
 
+from .codes import Codes
 from .draft import Draft
-from .emulator import Emulator
-from .memory import Arena
-from .program import CudaProgram
+from .driver import Driver
+from .issue import Issue
+from .program import CudaProgram, Lane
+from .rooms import DriverRooms, Room
+from .work import LibraryCall, Loop, Record
 
 
-class CudaSession(HostValues):
-    """Owns every byte until `close()`. One TRANSIENT region, as large as the largest plan's.
+class Ways(NamedTuple):
+    """How programs are launched. `graphs`: as graphs, not record by record; `poisoned`: memory is
+    NaN where nothing is alive; `one_by_one`: the host waits for each record, to name a fault."""
+
+    graphs: bool = True
+    poisoned: bool = False
+    one_by_one: bool = False
+
+
+USUAL = Ways()
+
+
+class CudaSession:
+    """Owns the driver until `close()`. One TRANSIENT region, as large as the largest plan's.
 
     `kernels`: of each program, its distinct pieces of code and those that a cache had; `seconds`:
     what the others took.
     """
 
-    def __init__(self, units: Sequence[Unit], persistent: Persistent) -> None:
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        persistent: Persistent,
+        driver: Driver,
+        ways: Ways = USUAL,
+    ) -> None:
         self._layout = persistent
-        self.arena = Arena()
-        self._persistent = self.arena.room(persistent.bytes)
+        self.driver = driver
+        self._ways = ways
+        main, copies = driver.stream(), driver.stream()
+        self._rooms = DriverRooms(driver, main)
+        self._persistent = self._rooms.room(persistent.bytes)
         plans = {u.name: u.plan for u in units if u.plan is not None}
         largest = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans.values()), default=0)
-        self._transient = self.arena.room(largest)
-        self._emulator = Emulator(self.arena, os.environ.get("SEXPGPU_CHECK") == "1")
-        super().__init__({n: self._view(n) for n in persistent.offsets})
+        self._transient = self._rooms.room(largest)
+        self._lane = Lane(driver, self._rooms, main, copies, self._rooms.room(8).address)
+        self._codes = Codes(driver)
+        self._workspace = Room(0, 0)
         self.kernels: dict[str, dict[str, int]] = {}
         self.seconds: dict[str, float] = {}
         self._programs: dict[str, CudaProgram] = {}
         for name, plan in plans.items():
             self._take(name, plan)
 
+    @property
+    def held(self) -> int:
+        """Bytes of the device's memory."""
+        return self._rooms.held
+
     def _take(self, name: str, plan: Plan) -> None:
-        draft = Draft(plan, self.arena, self._persistent, self._transient)
-        began, before = time.perf_counter(), set(self._emulator.made)
-        keys = self._emulator.compile(draft.records)
-        made = self._emulator.made - before
+        draft = Draft(
+            plan,
+            self._rooms,
+            self._persistent,
+            self._transient,
+            self._lane.halt,
+            self._ways.poisoned,
+        )
+        began, before = time.perf_counter(), set(self._codes.made)
+        keys = self._codes.take(draft.records)
+        made = self._codes.made - before
         self.kernels[name] = {"kernels": len(keys), "cached": len(keys - made)}
         self.seconds[name] = time.perf_counter() - began
-        self._programs[name] = CudaProgram(name, draft, self._emulator)
+        wanted = max(map(self.driver.prepare, calls(draft.records)), default=0)
+        if wanted > self._workspace.size:
+            self._workspace = self._rooms.room(wanted)
+        driver, main = self.driver, self._lane.main
+        alone = self._ways.one_by_one
+        issue = Issue(driver, self._codes, main, self._workspace.address, alone)
+        graphs = self._ways.graphs and not alone
+        self._programs[name] = CudaProgram(name, draft, self._lane, issue, graphs)
 
     def add(self, unit: Unit) -> bool:
         """One more program; False where its transient bytes exceed the region's."""
@@ -56,13 +99,48 @@ class CudaSession(HostValues):
         self._take(unit.name, plan)
         return True
 
-    def _view(self, name: str) -> Any:
-        dtype, shape = self._layout.types[name]
-        address = self._persistent.address + self._layout.offsets[name]
-        return self.arena.array(address, numpy_dtype(dtype), shape)
-
     def program(self, name: str) -> CudaProgram:
         return self._programs[name]
 
+    def write(self, name: str, value: Any) -> None:
+        """Copy a value in. TypeError where shape or dtype are not the layout's."""
+        import numpy as np
+
+        check_fits(name, value, self._empty(name))
+        self._rooms.write(self._address(name), np.ascontiguousarray(value))
+
+    def read(self, name: str) -> Any:
+        """A copy of a persistent value, as of the last launch."""
+        return self.snapshot([name]).array(name)
+
+    def snapshot(self, names: Sequence[str]) -> ArraySnapshot:
+        arrays = {name: self._empty(name) for name in names}
+        for name, array in arrays.items():
+            if array.nbytes:
+                self.driver.copy_out(array, self._address(name), self._lane.main)
+        self.driver.synchronize(self._lane.main)
+        return ArraySnapshot(arrays)
+
+    def _empty(self, name: str) -> Any:
+        import numpy as np
+
+        dtype, shape = self._layout.types[name]
+        return np.empty(shape, numpy_dtype(dtype))
+
+    def _address(self, name: str) -> int:
+        return self._persistent.address + self._layout.offsets[name]
+
     def close(self) -> None:
-        """Memory is freed when nothing refers to it. Idempotent."""
+        """Idempotent; what is in flight is given up."""
+        self.driver.close()
+
+
+def calls(records: Sequence[Record]) -> list[LibraryCall]:
+    """All calls of libraries, also those of loops."""
+    found: list[LibraryCall] = []
+    for record in records:
+        if isinstance(record, LibraryCall):
+            found.append(record)
+        elif isinstance(record, Loop):
+            found += [*calls(record.first), *calls(record.second)]
+    return found

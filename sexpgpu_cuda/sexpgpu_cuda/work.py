@@ -6,15 +6,18 @@ A record's `arguments` and `spans` are numbers, so that a loop's trips differ by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Union
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel
 from sexpgpu_core.plan.plan import Plan, Region
 from sexpgpu_core.plan.words import bits
 
-from .memory import Arena, Memory
+from .rooms import Room, Rooms, Words
+
+if TYPE_CHECKING:
+    from .driver import Work
 
 
 class Span(NamedTuple):
@@ -51,7 +54,8 @@ class Launch(NamedTuple):
 
 
 class LibraryCall(NamedTuple):
-    """A vendor library's work. `run(arena, *arguments)` is its stand-in on the CPU."""
+    """A vendor library's work. `run(arena, *arguments)` is its stand-in on the CPU; `work` is what
+    a GPU is given, None where nothing is there yet."""
 
     name: str
     run: Callable[..., None]
@@ -59,6 +63,24 @@ class LibraryCall(NamedTuple):
     spans: tuple[Span, ...]
     call: int = -1
     commit: bool = False
+    work: Work | None = None
+
+
+class Fill(NamedTuple):
+    """Bytes set: of words that a launch begins with, or poison where nothing is alive."""
+
+    address: int
+    size: int
+    byte: int = 0xFF
+    call: int = -1
+
+    @property
+    def name(self) -> str:
+        return "fill"
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        return (Span(self.address, self.address + self.size, True),)
 
 
 class Loop(NamedTuple):
@@ -73,7 +95,17 @@ class Loop(NamedTuple):
     commit: bool = False
 
 
-Record = Union[Launch, LibraryCall, Loop]  # noqa: UP007
+Record = Union[Launch, LibraryCall, Fill, Loop]  # noqa: UP007
+
+
+def units(records: Iterable[Record]) -> Iterable[Unit]:
+    """All code, also that of loops."""
+    for record in records:
+        if isinstance(record, Launch):
+            yield record.unit
+        elif isinstance(record, Loop):
+            yield from units(record.first)
+            yield from units(record.second)
 
 
 def moved(first: Record, second: Record, trip: int) -> Record:
@@ -84,7 +116,8 @@ def moved(first: Record, second: Record, trip: int) -> Record:
         behind = tuple(moved(a, b, trip) for a, b in zip(first.second, second.second))
         test = first.test + (second.test - first.test) * trip
         return first._replace(first=ahead, second=behind, test=test)
-    assert not isinstance(second, Loop)
+    assert not isinstance(first, Fill)
+    assert not isinstance(second, (Loop, Fill))
     pairs = zip(first.arguments, second.arguments)
     arguments = tuple(a + (b - a) * trip for a, b in pairs)
     spans = tuple(a.moved((b.start - a.start) * trip) for a, b in zip(first.spans, second.spans))
@@ -124,19 +157,26 @@ class Applied(NamedTuple):
 
 
 class Places:
-    """Addresses of a program's buffers, and room beside them. `pokes`: (address, step scalar's
-    text, dtype), written before each launch; `gate` and `errors`: addresses of those words."""
+    """Addresses of a program's buffers, and room beside them. `gate`, `errors` and `halt`:
+    addresses of those words."""
 
     def __init__(
-        self, plan: Plan, regions: dict[Region, int], arena: Arena, gate: int, errors: int
+        self,
+        plan: Plan,
+        regions: dict[Region, int],
+        rooms: Rooms,
+        gate: int,
+        errors: int,
+        halt: int = 0,
     ) -> None:
         self.plan = plan
         self.regions = regions
-        self.arena = arena
+        self.rooms = rooms
         self.gate = gate
         self.errors = errors
-        self.kept: list[Memory] = []
-        self.pokes: list[tuple[int, str, str]] = []
+        self.halt = halt
+        self.words = Words(rooms)
+        self.kept: list[Room] = []
 
     def address(self, storage: int) -> int:
         buffer = self.plan.buffers[storage]
@@ -158,22 +198,29 @@ class Places:
 
     def extra(self, size: int) -> int:
         """Address of room for one call alone."""
-        self.kept.append(self.arena.room(size))
+        self.kept.append(self.rooms.room(size))
         return self.kept[-1].address
+
+    def block(self, count: int) -> int:
+        """Address of words."""
+        return self.words.take(count)
 
     def scalars(self, values: Sequence[float | int | bool | str], dtypes: Sequence[str]) -> int:
         """Address of a block of words; a text is the name of a step scalar."""
-        block = self.extra(8 * len(values))
+        block = self.block(len(values))
         for k, (value, dtype) in enumerate(zip(values, dtypes)):
             if isinstance(value, str):
-                self.pokes.append((block + 8 * k, value, dtype))
+                self.words.pokes.append((block + 8 * k, value, dtype))
             else:
-                self.arena.poke(block + 8 * k, bits(value, dtype))
+                self.words.known[block + 8 * k] = bits(value, dtype)
         return block
 
     def data(self, values: Sequence[float], dtype: str) -> int:
         """Address of numbers of a dtype, written now."""
-        address = self.extra(WIDTH[dtype] * len(values))
-        for k, value in enumerate(values):
-            self.arena.poke(address + WIDTH[dtype] * k, bits(value, dtype), WIDTH[dtype])
+        import numpy as np
+
+        width = WIDTH[dtype]
+        address = self.extra(width * len(values))
+        low = (1 << 8 * width) - 1
+        self.rooms.write(address, np.array([bits(v, dtype) & low for v in values], f"u{width}"))
         return address

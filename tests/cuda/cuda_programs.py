@@ -18,7 +18,8 @@ from sexpgpu_core.passes.optimize import optimize
 from sexpgpu_core.plan.make import layout_persistent, make_plan
 from sexpgpu_core.plan.plan import Persistent
 from sexpgpu_cuda.device import EmulatedDevice
-from sexpgpu_cuda.session import CudaSession
+from sexpgpu_cuda.emulated_driver import EmulatedDriver
+from sexpgpu_cuda.session import CudaSession, Ways
 from sexpgpu_cuda.work import Launch
 
 NOTHING = layout_persistent({})
@@ -53,6 +54,10 @@ def opened(unit: Unit, persistent: Persistent = NOTHING, races: bool = True) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SEXPGPU_CHECK", "1" if races else "0")
         return EmulatedDevice().open([unit], persistent)
+
+
+def opened_so(unit: Unit, persistent: Persistent, ways: Ways) -> CudaSession:
+    return CudaSession([unit], persistent, EmulatedDriver(), ways)
 
 
 def launched(graph: Graph, inputs: Mapping[str, Any]) -> Outcome:

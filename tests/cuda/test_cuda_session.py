@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_programs import opened, planned
+from cuda_programs import opened, opened_so, planned
 
 from sexpgpu_core.autodiff import differentiate
 from sexpgpu_core.diagnostics import Problem
@@ -24,6 +24,7 @@ from sexpgpu_cuda.calls import LIBRARY
 from sexpgpu_cuda.device import EmulatedDevice
 from sexpgpu_cuda.operations import LIBRARY_OPERATIONS
 from sexpgpu_cuda.plugin import sexpgpu_devices
+from sexpgpu_cuda.session import Ways
 from sexpgpu_cuda.work import LibraryCall
 
 LR = "(ctx :lr)"
@@ -64,8 +65,9 @@ def batch(rng: Any) -> dict[str, Any]:
     }
 
 
-def started() -> Any:
-    session = opened(planned(step_graph(), PERSISTENT), PERSISTENT)
+def started(ways: Ways | None = None) -> Any:
+    unit = planned(step_graph(), PERSISTENT)
+    session = opened(unit, PERSISTENT) if ways is None else opened_so(unit, PERSISTENT, ways)
     rng = np.random.default_rng(1)
     for name, (_, shape) in PERSISTENT.types.items():
         session.write(name, rng.standard_normal(shape).astype("f4"))
@@ -125,6 +127,58 @@ def test_an_index_out_of_range_commits_nothing() -> None:
     assert outcome.error is not None
     assert not outcome.committed
     np.testing.assert_array_equal(session.read("parameter:w"), before)
+
+
+WAYS = (Ways(), Ways(graphs=False), Ways(one_by_one=True), Ways(poisoned=True))
+
+
+def test_a_replayed_graph_and_launches_one_by_one_give_the_same_bits() -> None:
+    sessions = [started(ways) for ways in WAYS]
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        data = batch(rng)
+        found = [s.program("step").launch(data, {LR: 0.1}).outcome() for s in sessions]
+        assert len({o.results["loss"].tobytes() for o in found}) == 1
+    for name in PERSISTENT.types:
+        assert len({s.read(name).tobytes() for s in sessions}) == 1
+
+
+def test_launches_in_flight_each_have_their_own_batch_scalars_and_results() -> None:
+    one, two = started(), started()
+    steps = [batch(np.random.default_rng(k)) for k in range(5)]
+    rates = [0.1, 0.2, 0.05, 0.3, 0.1]
+    waited = [
+        one.program("step").launch(data, {LR: rate}).outcome().results["loss"]
+        for data, rate in zip(steps, rates)
+    ]
+    flying = [two.program("step").launch(data, {LR: rate}) for data, rate in zip(steps, rates)]
+    assert not flying[-1].done()
+    assert flying[0].done()
+    assert [f.outcome().results["loss"] for f in flying] == waited
+    assert all(f.done() for f in flying)
+    for name in PERSISTENT.types:
+        assert one.read(name).tobytes() == two.read(name).tobytes()
+
+
+def test_what_is_in_flight_behind_an_error_changes_nothing_until_it_is_told() -> None:
+    session = started()
+    before = session.read("parameter:w")
+    good, bad = batch(np.random.default_rng(0)), batch(np.random.default_rng(0))
+    bad["tokens"][0, 0] = -7
+    first, second = (session.program("step").launch(b, {LR: 0.1}) for b in (bad, good))
+    assert first.outcome().error is not None
+    assert not second.outcome().committed
+    assert second.outcome().error is None
+    np.testing.assert_array_equal(session.read("parameter:w"), before)
+    assert session.program("step").launch(good, {LR: 0.1}).outcome().committed
+    assert not np.array_equal(session.read("parameter:w"), before)
+
+
+def test_an_outcome_that_is_not_waited_for_is_late() -> None:
+    flight = started().program("step").launch(batch(np.random.default_rng(0)), {LR: 0.1})
+    with pytest.raises(TimeoutError):
+        flight.outcome(0.0)
+    assert flight.outcome().committed
 
 
 def test_a_snapshot_stays_as_it_was() -> None:
