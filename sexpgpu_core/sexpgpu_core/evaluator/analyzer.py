@@ -46,7 +46,7 @@ from .scope import (
 )
 from .single_valued import SINGLE_VALUED
 from .standard_variables import TYPED_FORMS
-from .unused_variables import misread, unused
+from .unused_variables import misread, touched, unused
 from .values import NIL, UNBOUND, Cons, Function, Symbol, Value
 
 LAMBDA = core_symbol("LAMBDA")
@@ -316,7 +316,7 @@ class Analyzer(Expander):
         node.doc = body.doc
         own = (callee, node) if callee is not None and form.plain and not binder.specials else None
         node.body = self.in_block(block, body, inner, Tail((), own))
-        self.check_used(self.watching.pop())
+        self.check_used(self.watching.pop(), body.forms)
         node.weight = CALL_STEPS + self.weight - before
         self.weight = before  # to make a function is not to run it
         return node
@@ -381,11 +381,11 @@ class Analyzer(Expander):
         elif self.watching:
             self.watching[-1].append(variable)
 
-    def check_used(self, variables: list[Variable]) -> None:
-        """W-UNUSED for each that is not."""
+    def check_used(self, variables: list[Variable], forms: Value) -> None:
+        """W-UNUSED for each that is not. `forms`: what the body that binds them does."""
         for variable in variables:
-            if not variable.used and not misread(variable, self.refused):
-                self.m.warn(unused(variable))
+            if not (variable.used or misread(variable, self.refused) or touched(variable, self)):
+                self.m.warn(unused(variable, forms))
 
 
 def _most(function: Function) -> float:

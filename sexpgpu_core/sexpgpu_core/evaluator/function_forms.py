@@ -219,7 +219,7 @@ def _destructuring_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | Non
     binder, inner = analyze_parameters(an, pattern, scope, body.declared, False)
     declared_behind(an, at)
     code = an.body(body, inner, without_again(tail))
-    an.check_used(an.watching.pop())
+    an.check_used(an.watching.pop(), body.forms)
     scope.function.top = top
     return Destructure("destructuring-bind", value, binder, code, False, form)
 

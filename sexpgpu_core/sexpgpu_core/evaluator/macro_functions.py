@@ -112,7 +112,7 @@ def macro_node(
     parts, inner = analyze_parameters(an, form, inner, body.declared, False)
     inside = an.in_block(name, body, inner, None)
     node.body = Destructure(repr(name), LocalRef(whole, function), parts, inside, True, NIL)
-    an.check_used(an.watching.pop())
+    an.check_used(an.watching.pop(), body.forms)
     return node
 
 

@@ -163,7 +163,7 @@ def _let(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node:
     inner = scope.with_variables(added)
     special = any(b.target.__class__ is Symbol for b in bindings)
     code = an.body(body, inner, without_again(tail) if special else tail)
-    an.check_used(an.watching.pop())
+    an.check_used(an.watching.pop(), body.forms)
     scope.function.top = top
     return Let(bindings, code, scope.function) if bindings else code
 
@@ -182,7 +182,7 @@ def _let_star(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node
         inner = inner.with_variables({name: meaning})
     special = any(b.target.__class__ is Symbol for b in bindings)
     code = an.body(body, inner, without_again(tail) if special else tail)
-    an.check_used(an.watching.pop())
+    an.check_used(an.watching.pop(), body.forms)
     scope.function.top = top
     if not special:
         return Let(bindings, code, scope.function) if bindings else code
@@ -303,7 +303,7 @@ def _multiple_value_bind(an: Analyzer, form: Cons, scope: Scope, tail: Tail | No
     special = any(t.__class__ is Symbol for t in targets)
     inner = scope.with_variables(added)
     code = an.body(body, inner, without_again(tail) if special else tail)
-    an.check_used(an.watching.pop())
+    an.check_used(an.watching.pop(), body.forms)
     scope.function.top = top
     return MultipleValueBind(targets, value, code, scope.function)
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...diagnostics import nearest, problem
 from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
-from ...evaluator.declarations import items_of
+from ...evaluator.declarations import DECLARE, items_of
 from ...evaluator.definitions import builtin, core_symbol, native_macro
 from ...evaluator.printer import brief
 from ...evaluator.values import (
@@ -189,11 +189,23 @@ def defschedule(form: Cons, environment: Value) -> Value:
     if len(parts) < 3:
         raise d.refuse("name, lambda list and forms")
     symbol = d.name(form.cdr, "the name of the schedule")
-    doc, rest = take_doc(parts[1].cdr)
+    before, rest = _declarations(parts[1].cdr)
+    doc, rest = take_doc(rest)
+    behind, rest = _declarations(rest)
     body = Cons(core_symbol("LET"), Cons(NIL, rest))
     checked = make_list([core_symbol("%SCHEDULE"), String(symbol.name.lower()), body])
     documented = [String(doc)] if doc else []
-    return make_list([core_symbol("DEFUN"), symbol, parts[1].car, *documented, checked])
+    declared = [*documented, *before, *behind]
+    return make_list([core_symbol("DEFUN"), symbol, parts[1].car, *declared, checked])
+
+
+def _declarations(rest: Value) -> tuple[list[Value], Value]:
+    """(declare ...) forms, which are of the parameters, and what follows them."""
+    found: list[Value] = []
+    while rest.__class__ is Cons and rest.car.__class__ is Cons and rest.car.car is DECLARE:
+        found.append(rest.car)
+        rest = rest.cdr
+    return found, rest
 
 
 @builtin("%schedule", "(name value)", staged=True)
