@@ -13,10 +13,11 @@ from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.types import WIDTH
 from sexpgpu_core.kernels.cost import kernel_cost
 from sexpgpu_core.kernels.kernel import Call, KernelCall, NodeCall, Repeat, View
-from sexpgpu_core.passes.calls import refusal
+from sexpgpu_core.passes.calls import gelu_refusal, refusal
 from sexpgpu_core.plan.plan import Plan
 
 from .addresses import drafted
+from .products import EPILOGUES
 from .roofline import START, Gpu, seconds
 from .roofline import gpu as known
 from .work import Fill, Launch, Loop, Record
@@ -24,7 +25,7 @@ from .work import Fill, Launch, Loop, Record
 if TYPE_CHECKING:
     from sexpgpu_core.compile.pipeline import Compiled
 
-LIBRARIES = {"matmul": ("cuBLASLt", "product")}
+LIBRARIES = dict.fromkeys(EPILOGUES, ("cuBLASLt", "product"))
 LIBRARIES.update(
     dict.fromkeys(("conv", "conv-input-gradient", "conv-weight-gradient"), ("cuDNN", "convolution"))
 )
@@ -194,18 +195,26 @@ def _origin(entry: Entry, graph: Graph) -> dict[str, Any]:
     return {}
 
 
+REFUSALS = {"attention": ("cuDNN", refusal), "gelu": ("cuBLASLt", gelu_refusal)}
+"""What a library has as one call or as the end of one, whose it is and why it may not be."""
+
+
 def fallbacks(compiled: Compiled) -> list[dict[str, Any]]:
-    """Attention that is products and kernels of ours instead of a library's call, and why."""
+    """What is products and kernels of ours instead of a library's call, and why."""
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
     for stage in compiled.stages.values():
         graph = stage.traced.graph
         for node in graph.nodes:
-            why = refusal(node, stage.precision) if node.operation == "attention" else None
+            library, refused = REFUSALS.get(node.operation, ("", None))
+            why = refused(node, stage.precision) if refused is not None else None
             if why is None:
                 continue
             origin = graph.origin(node)
-            row: dict[str, Any] = {"operations": [node.operation], "reason": f"not cuDNN's: {why}"}
+            row: dict[str, Any] = {
+                "operations": [node.operation],
+                "reason": f"not {library}'s: {why}",
+            }
             if origin is not None and origin.span is not None:
                 row["file"], row["span"] = place(origin.span)
-            found.setdefault((why, origin.span if origin else None), row)
+            found.setdefault((node.operation, why, origin.span if origin else None), row)
     return list(found.values())

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 LIBRARY_OPERATIONS = frozenset(
     (
-        *("matmul", "argmax", "argmin", "attention-forward", "attention-backward"),
+        *("matmul", "matmul-bias", "matmul-gelu", "matmul-gelu-slope"),
+        *("argmax", "argmin", "attention-forward", "attention-backward"),
         *("conv", "conv-input-gradient", "conv-weight-gradient"),
         *("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"),
         *("gather", "scatter-add", "scatter-set", "scatter-max", "scatter-min"),

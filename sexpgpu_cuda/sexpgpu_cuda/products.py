@@ -1,6 +1,8 @@
-"""Matrix products: cuBLASLt's calls, whose stand-in on the CPU is NumPy's product.
+"""Matrix products, plain or ending with a bias, GELU or its slope: cuBLASLt's calls, whose
+stand-ins on the CPU are NumPy's products.
 
-16-bit floats are multiplied and summed in f32 and rounded once, as the library does it.
+16-bit floats are multiplied and summed in f32 and each result is rounded once, as the library does
+it.
 """
 
 from __future__ import annotations
@@ -15,35 +17,82 @@ from .frame import WIDE, Frame
 from .memory import Arena
 from .work import LibraryCall
 
+ROOT, CUBIC = 0.7978845608028654, 0.044715
+"""Of the tanh form of GELU: sqrt(2 / pi), and what x^3 is scaled by."""
 
-def matmul(frame: Frame) -> None:
+Epilogue = Callable[[Any, Any], "tuple[Any, ...]"]
+"""Sums and the third operand to the results, before they are rounded."""
+
+
+def _bias(sums: Any, bias: Any) -> tuple[Any, ...]:
+    return (sums + bias,)
+
+
+def _gelu(sums: Any, bias: Any) -> tuple[Any, ...]:
+    given = sums + bias
+    return given * _share(given), given
+
+
+def _slope(sums: Any, given: Any) -> tuple[Any, ...]:
+    share = _share(given)
+    rise = 2.0 * ROOT * (1.0 + 3.0 * CUBIC * given * given)
+    return (sums * (share + given * share * (1.0 - share) * rise),)
+
+
+def _share(x: Any) -> Any:
+    """(1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2"""
+    import numpy as np
+
+    return 0.5 * (1.0 + np.tanh(ROOT * x * (1.0 + CUBIC * x * x)))
+
+
+EPILOGUES: dict[str, Epilogue | None] = {
+    "matmul": None,
+    "matmul-bias": _bias,
+    "matmul-gelu": _gelu,
+    "matmul-gelu-slope": _slope,
+}
+
+
+def product(frame: Frame) -> None:
+    """A record of a product."""
+    call = frame.call
     turns = bool(frame.attribute("transpose-x")), bool(frame.attribute("transpose-y"))
-    views = (*frame.call.inputs, frame.call.outputs[0])
-    if 0 in views[2].shape:
+    views = (*call.inputs, *call.outputs)
+    if 0 in call.outputs[0].shape:
         return
     sides = [frame.side(v) for v in views]
-    spans = tuple(s.span(k == 2) for k, s in enumerate(sides))
+    given = len(call.inputs)
+    spans = tuple(s.span(k >= given) for k, s in enumerate(sides))
     addresses = tuple(s.address for s in sides)
-    frame.records.append(
-        LibraryCall("matmul", _product(views, turns), addresses, spans, frame.number, frame.commit)
-    )
+    name = call.node.operation
+    run = _stand_in(views, given, turns, EPILOGUES[name])
+    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit))
 
 
-def _product(views: tuple[View, ...], turns: tuple[bool, bool]) -> Callable[..., None]:
+def _stand_in(
+    views: tuple[View, ...], given: int, turns: tuple[bool, bool], epilogue: Epilogue | None
+) -> Callable[..., None]:
     def run(arena: Arena, *addresses: int) -> None:
         import numpy as np
 
-        a, b, out = (_array(arena, at, view) for at, view in zip(addresses, views))
+        arrays = [_array(arena, at, view) for at, view in zip(addresses, views)]
+        a, b, *more = (_wide(x, v.dtype) for x, v in zip(arrays[:given], views))
         a, b = (np.swapaxes(x, -1, -2) if t else x for x, t in zip((a, b), turns))
-        if views[2].dtype in WIDE:
-            a, b = a.astype(np.float32), b.astype(np.float32)
-        out[...] = np.matmul(a, b).astype(out.dtype)
+        sums = np.matmul(a, b)
+        found = (sums,) if epilogue is None else epilogue(sums, *more)
+        for array, value in zip(arrays[given:], found):
+            array[...] = value.astype(array.dtype)
 
     return run
+
+
+def _wide(array: Any, dtype: str) -> Any:
+    return array.astype("f4") if dtype in WIDE else array
 
 
 def _array(arena: Arena, address: int, view: View) -> Any:
     return arena.strided(address, numpy_dtype(view.dtype), view.shape, view.strides)
 
 
-ROWS = {"matmul": matmul}
+ROWS = dict.fromkeys(EPILOGUES, product)

@@ -9,6 +9,9 @@ from sexpgpu_core.diagnostics import Problem
 from sexpgpu_cuda import roofline
 from sexpgpu_cuda.lowering import report
 
+LEAST = 155e9
+"""Bytes that a step of GPT-2 124M moves at least: decision 0036."""
+
 
 def test_time_is_the_longer_of_moving_and_computing() -> None:
     h200 = roofline.gpu("h200")
@@ -32,24 +35,26 @@ def test_a_step_of_gpt2_is_predicted_within_its_targets() -> None:
     assert predicted["step_s"] == pytest.approx(sum(r["predicted_s"] for r in rows))
     assert predicted["bytes_per_step"] == sum(r["bytes"] for r in rows)
     assert predicted["step_s"] < 0.118
-    assert predicted["bytes_per_step"] < 195e9
+    assert predicted["bytes_per_step"] < 1.15 * LEAST
     assert found["memory"][0]["peak_bytes"] < 38e9
     calls = {r["name"].split()[0]: 0 for r in rows if r["kind"] == "library"}
-    assert set(calls) == {"matmul", "attention-forward", "attention-backward"}
+    ends = {"matmul-bias", "matmul-gelu", "matmul-gelu-slope"}
+    assert set(calls) == {"matmul", *ends, "attention-forward", "attention-backward"}
     assert found["not_fused"] == []
 
 
-def test_attention_that_no_library_takes_is_named_with_its_place() -> None:
+def test_what_no_library_takes_is_named_with_its_place() -> None:
     from cuda_models import FOLDER
 
     from sexpgpu_core import api
 
     loaded = api.load(FOLDER / "gpt2.lisp", variant="small", sets=(("precision", ":f32"),))
     made = api.compile(loaded, api.device("cuda", loaded.registry))
-    (row,) = report(made, "A100")["not_fused"]
-    assert row["operations"] == ["attention"]
-    assert row["reason"] == "not cuDNN's: it is not in 16 bits"
-    assert row["file"].endswith("attention.lisp")
+    rows = {row["operations"][0]: row for row in report(made, "A100")["not_fused"]}
+    assert set(rows) == {"attention", "gelu"}
+    assert rows["attention"]["reason"] == "not cuDNN's: it is not in 16 bits"
+    assert rows["attention"]["file"].endswith("attention.lisp")
+    assert rows["gelu"]["reason"] == "not cuBLASLt's: it is not in 16 bits"
 
 
 @pytest.mark.parametrize("name", ["llama", "resnet50"])

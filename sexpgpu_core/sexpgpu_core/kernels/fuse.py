@@ -19,7 +19,7 @@ from .copies import Copies
 from .frames import Cluster, base
 from .kernel import Call, Fold, KernelCall, NodeCall, Repeat, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
-from .products import lay_products
+from .products import lay_results
 from .repeat import LOOPS, committing, repeat_call
 from .storing import CHEAP, Storing
 from .views import MOVES, SUITS, is_dense, part
@@ -62,7 +62,7 @@ class Fusion(Copies):
 
     def run(self) -> Schedule:
         self.early = self._early()
-        lay_products(self)
+        lay_results(self)
         for node in list(self.prepared.nodes):
             self._add(node)
         commits, results = self._results()

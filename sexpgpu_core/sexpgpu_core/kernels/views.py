@@ -41,6 +41,11 @@ def suits_matmul(view: View) -> bool:
     return rows or columns
 
 
+def suits_epilogue(view: View) -> bool:
+    """A product's operand, or a bias, or what GELU was given, which is dense."""
+    return is_dense(view) or (len(view.shape) > 1 and suits_matmul(view))
+
+
 def suits_attention(view: View) -> bool:
     """Elements of a head lie side by side; the other axes are free."""
     return view.shape[-1] == 1 or (view.strides[-1] == 1 and min(view.strides) >= 0)
@@ -48,6 +53,7 @@ def suits_attention(view: View) -> bool:
 
 SUITS = {
     "matmul": suits_matmul,
+    **dict.fromkeys(("matmul-bias", "matmul-gelu", "matmul-gelu-slope"), suits_epilogue),
     "attention-forward": suits_attention,
     "attention-backward": suits_attention,
 }

@@ -13,7 +13,12 @@ from ..kernels.kernel import Call, KernelCall, NodeCall
 from ..records import NamedTuple
 from .plan import Plan
 
-PRODUCTS = frozenset(("matmul", "conv", "conv-input-gradient", "conv-weight-gradient"))
+PRODUCTS = frozenset(
+    (
+        *("matmul", "matmul-bias", "matmul-gelu", "matmul-gelu-slope"),
+        *("conv", "conv-input-gradient", "conv-weight-gradient"),
+    )
+)
 
 
 class Work(NamedTuple):

@@ -214,6 +214,10 @@ def blocks() -> list[Case]:
         found.append(case("attention-forward", *given, causal=n == m))
         out = (b, n, h, e)
         found.append(case("attention-backward", out, *given, out, (b, h, n), causal=n == m))
+    for n, k, m in ((1, 1, 1), (3, 2, 5), (0, 2, 2), (2, 0, 3)):
+        found.append(case("matmul-bias", (n, k), (k, m), (m,)))
+        found.append(case("matmul-gelu", (2, n, k), (k, m), (m,)))
+        found.append(case("matmul-gelu-slope", (n, k), (k, m), (n, m)))
     for shape in ((1, 1, 1, 2), (2, 5, 1, 2), (0, 3, 2, 4), (1, 3, 3, 6)):
         found.append(case("rope", shape))
     return found

@@ -30,9 +30,11 @@
   (let ((std (if (member name '("out" "down") :test #'equal) (/ 0.02 (sqrt (* 2 depth))) 0.02)))
     (nn:linear x out :bias bias :name name :init (normal std))))
 
+(defun tanh-gelu (x) "The form of the published GPT-2." (gelu x :approximate :tanh))
+
 (defmodel gpt-block (x)
   (let ((x (+ x (nn:attention (nn:layer-norm x) :heads heads :causal t :linear #'projection))))
-    (+ x (nn:mlp (nn:layer-norm x) :linear #'projection))))
+    (+ x (nn:mlp (nn:layer-norm x) :linear #'projection :activation #'tanh-gelu))))
 
 (defmodel gpt (tokens)
   (bind-shape (_ n) tokens

@@ -52,7 +52,11 @@ def _tanh_share(b: Builder, x: Value) -> Value:
     return times(b, plus(b, b("tanh", inner), 1.0), 0.5)
 
 
-def _tanh_slope(b: Builder, x: Value) -> Value:
+def tanh_gelu(b: Builder, x: Value) -> Value:
+    return b("multiply", x, _tanh_share(b, x))
+
+
+def tanh_slope(b: Builder, x: Value) -> Value:
     # With s = (1 + tanh u) / 2: the slope is s + 2 x s (1 - s) u'.
     s = _tanh_share(b, x)
     rise = plus(b, times(b, b("square", x), 6.0 * _CUBIC), 2.0 * _ROOT)
@@ -75,7 +79,7 @@ def _spread(b: Builder, s: Value) -> Value:
 
 _GELU = {
     "none": (_normal_share, _exact_slope),
-    "tanh": (_tanh_share, _tanh_slope),
+    "tanh": (_tanh_share, tanh_slope),
     "sigmoid": (_sigmoid_share, _sigmoid_slope),
 }
 

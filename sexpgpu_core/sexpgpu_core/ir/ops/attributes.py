@@ -22,7 +22,7 @@ argmax argmin: axis | keep
 quantile: q axes | keep
 cumsum cumprod: axis | reverse exclusive
 cummax cummin: axis | reverse
-matmul: | transpose-x transpose-y
+matmul matmul-bias matmul-gelu matmul-gelu-slope: | transpose-x transpose-y
 einsum: subscripts
 gather scatter-add scatter-set scatter-max scatter-min: axis | batch-axes out
 take-along put-along add-along: axis | out

@@ -29,7 +29,7 @@ def matrix_sizes(shape: Shape, transpose: Any) -> Shape:
     return (shape[-1], shape[-2]) if transpose else shape[-2:]
 
 
-def _infer(op: Op, operands: Types, attributes: Attributes) -> Types:
+def product_type(op: Op, operands: Types, attributes: Attributes) -> Type:
     if len(operands) != 2:
         check_count(op, operands, 2)
     x, y = operands
@@ -44,7 +44,11 @@ def _infer(op: Op, operands: Types, attributes: Attributes) -> Types:
     batch = broadcast(x.shape[:-2], y.shape[:-2])
     if batch is None:
         raise _misfit(op, x, y, "the leading axes do not broadcast")
-    return (Type(dtype, (*batch, m, n)),)
+    return Type(dtype, (*batch, m, n))
+
+
+def _infer(op: Op, operands: Types, attributes: Attributes) -> Types:
+    return (product_type(op, operands, attributes),)
 
 
 def _misfit(op: Op, x: Type, y: Type, why: str) -> Exception:
@@ -63,8 +67,9 @@ def product(b: Builder, x: Value, y: Value, transpose_x: bool, transpose_y: bool
     return b("matmul", x, y, **flags)
 
 
-def _gradient(b: Builder, node: Node, g: Value) -> Cotangents:
-    x, y = node.operands
+def product_gradient(b: Builder, node: Node, g: Value) -> Cotangents:
+    """Of the first two operands of a product."""
+    x, y = node.operands[:2]
     tx, ty = bool(node.get("transpose-x")), bool(node.get("transpose-y"))
     return (
         unbroadcast(b, _left(b, g, x, y, tx, ty), x.shape) if wanted(b, x) else None,
@@ -87,7 +92,7 @@ def _rows(b: Builder, x: Value) -> Value:
     return b("reshape", x, shape=(size(x.shape[:-1]), x.shape[-1]))
 
 
-def _cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
+def product_cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
     x, y = operands
     inner = x.shape[-2 if attributes.get("transpose-x") else -1]
     return Cost(2 * results[0].size * inner, x.bytes + y.bytes, results[0].bytes)
@@ -150,8 +155,8 @@ ROWS = [
         "Product of the last two axes; leading axes broadcast; integers accumulate in their "
         "dtype, 16-bit floats in f32. Attributes transpose-x, transpose-y (left out: false). "
         "Gradient: yes.",
-        _gradient,
-        cost=_cost,
+        product_gradient,
+        cost=product_cost,
         depends=_depends,
     ),
     Op(
