@@ -125,7 +125,8 @@ class Device(Protocol):
     E-DEVICE-OPERATION. `in_host_memory`: its programs work in this process's memory, so that a
     second process may hold a run's programs too; one that does not say has memory of its own.
     A device may have `cheap`: how many additions an element it does again rather than store a
-    value (kernels.storing.CHEAP).
+    value (kernels.storing.CHEAP); and `cells`: how many rows a cell of a fold takes, by what is
+    folded (kernels.folding.Cells).
     """
 
     name: str

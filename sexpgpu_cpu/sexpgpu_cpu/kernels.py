@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 
 from sexpgpu_core.ir.types import WIDTH
-from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel, KernelCall
+from sexpgpu_core.kernels.kernel import Kernel, KernelCall
 
 from .compilation import ModuleText
 from .host import host
@@ -69,7 +69,7 @@ def kernel_work(call: KernelCall, places: Places, number: int) -> Work:
     words.append(0)
     unit = kernel_unit(kernel)
     rows = math.prod(call.outer)
-    cells = rows if not kernel.folded else call.outer[0] * -(-rows_folded(call) // FOLD_ROWS)
+    cells = rows if not kernel.folded else call.outer[0] * -(-rows_folded(call) // kernel.cell)
     spans = tuple(places.span(s, o.written) for s, o in zip(call.operands, kernel.operands))
     return Work(
         unit,

@@ -51,6 +51,12 @@ class EmulatedDevice:
         """Whether a node of that name is a call of its own."""
         return operation in LIBRARY_OPERATIONS
 
+    def cells(self, kept: int, rows: int, inner: int) -> int:
+        """Rows of a cell of a fold (kernels.folding.Cells)."""
+        from .layout import cells
+
+        return cells(kept, rows, inner)
+
     def open(
         self,
         units: Sequence[Unit],

@@ -1,13 +1,13 @@
 """A kernel to LLVM text for NVPTX: threads to rows or cells, what each does, the parameters.
 
 Without reductions a thread has a vector of its own (`group` 1); with them a group of threads has
-a row. Of a fold, a thread or group has a cell of FOLD_ROWS rows and takes them in order.
+a row. Of a fold, a thread or group has a cell of rows and takes them in order.
 """
 
 from __future__ import annotations
 
 from sexpgpu_core.kernels import elements
-from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel
+from sexpgpu_core.kernels.kernel import Kernel
 from sexpgpu_core.kernels.rows import identity
 from sexpgpu_core.kernels.target import Register, register_kind
 
@@ -167,12 +167,13 @@ class Emitter(Rows):
     def _cell(self) -> None:
         t, n1, n2 = self.t, Register("%n1", "i32"), Register("%n2", "i32")
         rows = t.binary("mul", n1, n2)
-        per = t.binary("add", rows, self.i32(FOLD_ROWS - 1))
-        per = t.binary("udiv", per, self.i32(FOLD_ROWS))
+        size = self.i32(self.kernel.cell)
+        per = t.binary("add", rows, self.i32(self.kernel.cell - 1))
+        per = t.binary("udiv", per, size)
         i0 = t.binary("udiv", self.row_number, per)
         part = t.binary("sub", self.row_number, t.binary("mul", i0, per))
-        first = t.binary("mul", part, self.i32(FOLD_ROWS))
-        last = t.binary("add", first, self.i32(FOLD_ROWS))
+        first = t.binary("mul", part, size)
+        last = t.binary("add", first, size)
         last = t.select(t.compare("slt", last, rows), last, rows)
         self.outer = [i0, part, part]
         if self.rolled:

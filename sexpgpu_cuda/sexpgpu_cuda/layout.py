@@ -119,6 +119,22 @@ def _group(kernel: Kernel, lanes: int) -> int:
     return group
 
 
+BUSY = 1 << 16
+"""Threads that keep a large GPU's memory busy: 512 for each of its multiprocessors, about."""
+FEW, MANY, SINGLE = 16, 256, 32
+"""Rows of a cell of a fold: at least, at most, and where a row is one element."""
+
+
+def cells(kept: int, rows: int, inner: int) -> int:
+    """Rows of a cell of a fold: as many as leave cells for all threads. By shapes alone, so the
+    order of every sum is too."""
+    if inner == 1:
+        return SINGLE
+    threads = kept * max(inner // PIECES, WARP)
+    most = rows * threads // BUSY
+    return min(max(1 << max(most.bit_length() - 1, 0), FEW), MANY)
+
+
 def blocks(applied: Applied, layout: Layout) -> int:
     """Blocks of the grid."""
     if layout.group == 1:

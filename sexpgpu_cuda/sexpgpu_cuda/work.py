@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from sexpgpu_core.ir.types import WIDTH
-from sexpgpu_core.kernels.kernel import FOLD_ROWS, Kernel
+from sexpgpu_core.kernels.kernel import Kernel
 from sexpgpu_core.plan.plan import Plan, Region
 from sexpgpu_core.plan.words import bits
 
@@ -153,7 +153,7 @@ class Applied(NamedTuple):
     def items(self) -> int:
         """Rows, or cells of a fold."""
         rows = self.outer[1] * self.outer[2]
-        return self.outer[0] * (-(-rows // FOLD_ROWS) if self.kernel.folded else rows)
+        return self.outer[0] * (-(-rows // self.kernel.cell) if self.kernel.folded else rows)
 
 
 class Places:

@@ -45,7 +45,9 @@ def dtype_name(array: Any) -> str:
 def planned(graph: Graph, persistent: Persistent = NOTHING) -> Unit:
     device = EmulatedDevice()
     small, _ = optimize(graph, OPERATIONS, device.library)
-    plan = make_plan("step", schedule(small, OPERATIONS, device.library), persistent)
+    plan = make_plan(
+        "step", schedule(small, OPERATIONS, device.library, cells=device.cells), persistent
+    )
     return Unit("step", small, plan)
 
 

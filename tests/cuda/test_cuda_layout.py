@@ -94,3 +94,24 @@ def test_rows_that_begin_past_32_bits_are_counted_in_64(monkeypatch: pytest.Monk
 def test_bf16_is_rounded_by_the_devices_instruction(shape: tuple[int, ...], count: int) -> None:
     (launch,) = launches(graph_of(lambda b, x: b("exp", x), x=normal(shape, "bf16")))
     assert ptx(launch).count("cvt.rn.bf16x2.f32") == count
+
+
+@pytest.mark.parametrize(
+    ("kept", "rows", "inner", "cell"),
+    [
+        (1, 65_536, 768, 128),  # a bias's gradient: 512 cells of 192 threads
+        (1, 512, 768, 16),  # what is left of it: as many cells as may be
+        (64, 65_536, 768, 256),
+        (1, 50_304, 1, 32),
+    ],
+)
+def test_a_fold_has_cells_for_all_threads(kept: int, rows: int, inner: int, cell: int) -> None:
+    assert layout.cells(kept, rows, inner) == cell
+
+
+def test_a_fold_of_small_cells_is_finished_in_few_launches() -> None:
+    graph = graph_of(lambda b, x: b("reduce-sum", x, axes=(0,), keep=False), x=normal((4_096, 64)))
+    grids = [launch.grid * launch.threads for launch in launches(graph)]
+    assert len(grids) == 3
+    assert grids[0] >= 4_096 // layout.FEW * 16
+    check(lambda b, x: b("reduce-sum", x, axes=(0,), keep=False), 2e-6, x=normal((4_096, 64)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..device import Device, Unit
 from ..ir import Graph, Operations
+from ..kernels.folding import fixed
 from ..kernels.fuse import schedule
 from ..kernels.storing import CHEAP
 from ..passes.optimize import Report, Watch, optimize, passed
@@ -61,7 +62,8 @@ def make_unit(name: str, graph: Graph, persistent: Persistent, target: Target) -
         return Unit(name, small, None)
     with phases.phase("fuse"):
         cheap = getattr(target.device, "cheap", CHEAP)
-        cut = schedule(small, operations, library, cheap)
+        cells = getattr(target.device, "cells", fixed)
+        cut = schedule(small, operations, library, cheap, cells)
     with phases.phase("plan"):
         plan = make_plan(name, cut, persistent)
     phases.count("calls", len(plan.calls))

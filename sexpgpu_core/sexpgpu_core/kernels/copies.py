@@ -9,7 +9,7 @@ from ..ir.types import Type
 from .axes import Shaped
 from .build import Build, Instead, Nodes, Output, Unfit, UnfitStore
 from .cluster import Clusters
-from .folding import fold_calls
+from .folding import Cells, fixed, fold_calls
 from .frames import Cluster, Frame
 from .kernel import KernelCall, NodeCall, View
 from .places import Places
@@ -21,8 +21,9 @@ from .views import MOVES, dense_strides, moved
 class Copies(Places):
     """Builds clusters, adding copies until they fit."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, cells: Cells = fixed) -> None:
         super().__init__(prepared)
+        self.cells = cells
         self.patterns: dict[Any, Pattern] = {}  # by structure, of what needed no copies
         self.copies = 0
 
@@ -79,7 +80,7 @@ class Copies(Places):
         )
         for output in (*plain, *folds):
             build.store(output)
-        return list(fold_calls(Shaped(build), folds, self.dense))
+        return list(fold_calls(Shaped(build), folds, self.dense, self.cells))
 
     def _moved_store(self, unfit: UnfitStore) -> list[KernelCall | NodeCall]:
         """Write in the order of the linear index first, and move that to its place."""

@@ -7,7 +7,7 @@ vector width, on how rows are split between calls, or on addresses.
 from __future__ import annotations
 
 from . import elements
-from .kernel import FOLD_ROWS, Expr, Kernel
+from .kernel import Expr, Kernel
 from .loops import Loops
 from .target import LANES, Register, Target, register_kind
 
@@ -98,19 +98,20 @@ class Emitter(Loops):
         t.label(done)
 
     def _cells(self, begin: Register, end: Register) -> None:
-        """Cell by cell: what is kept, and a part of FOLD_ROWS rows to fold."""
+        """Cell by cell: what is kept, and a part of its rows to fold."""
         t = self.t
         n1, n2 = self.sizes[1], self.sizes[2]
         one = self.i64(1)
         rows = t.binary("mul", n1, n2)
-        per = t.binary("sdiv", t.binary("add", rows, self.i64(FOLD_ROWS - 1)), self.i64(FOLD_ROWS))
+        size = self.i64(self.kernel.cell)
+        per = t.binary("sdiv", t.binary("add", rows, self.i64(self.kernel.cell - 1)), size)
         t.branch(t.compare("slt", begin, end), "cells", "done")
         t.label("cells")
         cell, cl = t.phi(begin, "entry")
         i0 = t.binary("sdiv", cell, per)
         part = t.binary("sub", cell, t.binary("mul", i0, per))
-        first = t.binary("mul", part, self.i64(FOLD_ROWS))
-        last = t.binary("add", first, self.i64(FOLD_ROWS))
+        first = t.binary("mul", part, size)
+        last = t.binary("add", first, size)
         last = t.select(t.compare("slt", last, rows), last, rows)
         self.outer = [i0, part, part]
         self.rows = {}

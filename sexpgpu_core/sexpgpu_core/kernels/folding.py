@@ -11,6 +11,12 @@ from .build import Output
 from .kernel import FOLD_ROWS, Access, Expr, Fold, Kernel, KernelCall, Operand, Place, Store, View
 
 Temporary = Callable[[Type], View]
+Cells = Callable[[int, int, int], int]
+"""Rows of a cell, of how many outer rows are kept, how many are folded, and elements a row."""
+
+
+def fixed(kept: int, rows: int, inner: int) -> int:
+    return FOLD_ROWS
 
 
 class Pending(NamedTuple):
@@ -25,17 +31,26 @@ class Pending(NamedTuple):
     inner: int
 
 
-def fold_calls(shaped: Shaped, folds: list[Output], temporary: Temporary) -> Iterator[KernelCall]:
+def fold_calls(
+    shaped: Shaped, folds: list[Output], temporary: Temporary, cells: Cells
+) -> Iterator[KernelCall]:
     """The calls of a built cluster; folds of more than one part are finished by further calls."""
     for call in shaped.calls():
         rows = call.outer[1] * call.outer[2]
-        if folds and rows > FOLD_ROWS:
-            yield from _folded(call, -(-rows // FOLD_ROWS), temporary)
+        if not folds:
+            yield call
+            continue
+        cell = cells(call.outer[0], rows, call.kernel.inner)
+        call.kernel = call.kernel._replace(cell=cell)
+        if rows > cell:
+            yield from _folded(call, -(-rows // cell), temporary, cells)
         else:
             yield call
 
 
-def _folded(call: KernelCall, parts: int, temporary: Temporary) -> Iterator[KernelCall]:
+def _folded(
+    call: KernelCall, parts: int, temporary: Temporary, cells: Cells
+) -> Iterator[KernelCall]:
     """Send the folds of a call to partial rows, then add those up."""
     kernel, kept = call.kernel, call.outer[0]
     pending: dict[int, list[Pending]] = {}
@@ -57,16 +72,21 @@ def _folded(call: KernelCall, parts: int, temporary: Temporary) -> Iterator[Kern
         kernel, tuple(operands), call.outer, tuple(places), call.scalars, call.commit, call.nodes
     )
     for group in pending.values():
-        yield from _finished(group, kept, parts, call.nodes, temporary)
+        yield from _finished(group, kept, parts, call.nodes, temporary, cells)
 
 
 def _finished(
-    group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...], temporary: Temporary
+    group: list[Pending],
+    kept: int,
+    parts: int,
+    nodes: tuple[int, ...],
+    temporary: Temporary,
+    cells: Cells,
 ) -> Iterator[KernelCall]:
     """Partial rows of one width folded again, in order, until one is left."""
-    while parts > FOLD_ROWS:
-        more = -(-parts // FOLD_ROWS)
-        width = group[0].width
+    width = group[0].width
+    while parts > (cell := cells(kept, parts, width)):
+        more = -(-parts // cell)
         place = (more * width, width, 0, 0, 1)
         inner = 1 if width > 1 else 0
         between = [
@@ -77,13 +97,15 @@ def _finished(
             )
             for p in group
         ]
-        yield _finish(between, kept, parts, nodes)
+        yield _finish(between, kept, parts, nodes, cell)
         group = [p._replace(source=b.target) for p, b in zip(group, between)]
         parts = more
-    yield _finish(group, kept, parts, nodes)
+    yield _finish(group, kept, parts, nodes, cell)
 
 
-def _finish(group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...]) -> KernelCall:
+def _finish(
+    group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...], cell: int
+) -> KernelCall:
     """One kernel that folds several partials of one width."""
     count, width = len(group), group[0].width
     inner = 1 if width > 1 else 0
@@ -98,6 +120,7 @@ def _finish(group: list[Pending], kept: int, parts: int, nodes: tuple[int, ...])
         (),
         tuple(Expr("load", (), p.dtype, access=i) for i, p in enumerate(group)),
         tuple(Store(count + i, i, p.kind) for i, p in enumerate(group)),
+        cell,
     )
     read = (parts * width, width, 0, 0, 1)
     return KernelCall(

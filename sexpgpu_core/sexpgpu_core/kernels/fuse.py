@@ -16,6 +16,7 @@ from ..ir.types import Type
 from .build import Output
 from .cluster import Clusters
 from .copies import Copies
+from .folding import Cells, fixed
 from .frames import Cluster, base
 from .kernel import Call, Fold, KernelCall, NodeCall, Repeat, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
@@ -26,13 +27,17 @@ from .views import MOVES, SUITS, is_dense, part
 
 
 def schedule(
-    graph: Graph, operations: Operations, library: Callable[[str], bool], cheap: int = CHEAP
+    graph: Graph,
+    operations: Operations,
+    library: Callable[[str], bool],
+    cheap: int = CHEAP,
+    cells: Cells = fixed,
 ) -> Schedule:
     """The graph cut into calls. `library(operation)`: the device takes such a node as a call.
 
     Raises E-DEVICE-OPERATION for a node that nothing does.
     """
-    return Fusion(Prepared(graph, operations, library), cheap).run()
+    return Fusion(Prepared(graph, operations, library), cheap, cells).run()
 
 
 FOLDS: dict[str, Fold] = {
@@ -48,8 +53,8 @@ FOLDS: dict[str, Fold] = {
 class Fusion(Copies):
     """One graph being cut."""
 
-    def __init__(self, prepared: Prepared, cheap: int = CHEAP) -> None:
-        super().__init__(prepared)
+    def __init__(self, prepared: Prepared, cheap: int = CHEAP, cells: Cells = fixed) -> None:
+        super().__init__(prepared, cells)
         self.cheap = cheap
         self.clusters = Clusters()
         self.parts: dict[int, View] = {}  # copy node -> where it writes
@@ -286,7 +291,8 @@ class Fusion(Copies):
         key = node.get("body")
         if key not in self.bodies:
             body = committing(self.prepared.body(key))
-            self.bodies[key] = schedule(body, self.prepared.operations, self.prepared.library)
+            operations, library = self.prepared.operations, self.prepared.library
+            self.bodies[key] = schedule(body, operations, library, cells=self.cells)
         names = [n for n in node.get("inputs") if not n.startswith("carry:")]
         room = self.storage(Type("u8", (0,)), "temp")
         return repeat_call(node, self.bodies[key], dict(zip(names, inputs)), outputs, room)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..ir.operation import Operations
 from ..ir.types import Type, numpy_dtype
-from .kernel import FOLD_ROWS, Expr, KernelCall
+from .kernel import Expr, KernelCall
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +57,7 @@ class _Run:
         for r in range(n0 * n1 * n2):
             i0, rest = divmod(r, n1 * n2)
             i1, i2 = divmod(rest, n2)
-            self._row((i0, i1, i2), r, rest // FOLD_ROWS)
+            self._row((i0, i1, i2), r, rest // self.kernel.cell)
         return self.error
 
     def _row(self, outer: tuple[int, int, int], row: int, part: int) -> None:

@@ -14,7 +14,7 @@ from ..ir.types import Type
 from ..records import NamedTuple, Record
 
 FOLD_ROWS = 256
-"""Rows a cell of a fold takes: the fixed grid of 45.11."""
+"""Rows a cell of a fold takes, unless a device says otherwise: the fixed grid of 45.11."""
 
 
 class Operand(NamedTuple):
@@ -70,7 +70,7 @@ class Store(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """`folded`: outer axis 0 is kept, axes 1 and 2 are folded over in cells of FOLD_ROWS rows."""
+    """`folded`: outer axis 0 is kept, axes 1 and 2 are folded over in cells of `cell` rows."""
 
     inner: int
     folded: bool
@@ -79,12 +79,14 @@ class Kernel(NamedTuple):
     scalars: tuple[str, ...]  # dtype of each uniform slot
     expressions: tuple[Expr, ...]
     stores: tuple[Store, ...]
+    cell: int = FOLD_ROWS
 
     def key(self) -> str:
         """Hex digest of the structure."""
         parts = (
             self.inner,
             self.folded,
+            self.cell,
             tuple((o.dtype, o.written, o.alias) for o in self.operands),
             tuple((a.operand, a.inner, a.index) for a in self.accesses),
             self.scalars,
