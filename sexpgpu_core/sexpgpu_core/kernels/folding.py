@@ -10,6 +10,15 @@ from .axes import Shaped
 from .build import Output
 from .kernel import FOLD_ROWS, Access, Expr, Fold, Kernel, KernelCall, Operand, Place, Store, View
 
+FOLDS: dict[str, Fold] = {
+    "reduce-sum": "sum",
+    "reduce-max": "max",
+    "reduce-min": "min",
+    "reduce-product": "product",
+    "reduce-any": "any",
+    "reduce-all": "all",
+}
+"""By operation."""
 Temporary = Callable[[Type], View]
 Cells = Callable[[int, int, int], int]
 """Rows of a cell, of how many outer rows are kept, how many are folded, and elements a row."""

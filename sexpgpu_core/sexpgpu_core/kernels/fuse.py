@@ -16,9 +16,9 @@ from ..ir.types import Type
 from .build import Output
 from .cluster import Clusters
 from .copies import Copies
-from .folding import Cells, fixed
+from .folding import FOLDS, Cells, fixed
 from .frames import Cluster, base
-from .kernel import Call, Fold, KernelCall, NodeCall, Repeat, Schedule, View
+from .kernel import Call, KernelCall, NodeCall, Repeat, Schedule, View
 from .prepare import LEAVES, PLACED, Prepared, is_compute
 from .products import lay_results
 from .repeat import LOOPS, committing, repeat_call
@@ -38,16 +38,6 @@ def schedule(
     Raises E-DEVICE-OPERATION for a node that nothing does.
     """
     return Fusion(Prepared(graph, operations, library), cheap, cells).run()
-
-
-FOLDS: dict[str, Fold] = {
-    "reduce-sum": "sum",
-    "reduce-max": "max",
-    "reduce-min": "min",
-    "reduce-product": "product",
-    "reduce-any": "any",
-    "reduce-all": "all",
-}
 
 
 class Fusion(Copies):
