@@ -14,7 +14,9 @@ from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.kernel import View
 
 from .frame import WIDE, Frame
+from .gemm import gemm_of
 from .memory import Arena
+from .multiply import Multiply
 from .work import LibraryCall
 
 ROOT, CUBIC = 0.7978845608028654, 0.044715
@@ -67,7 +69,9 @@ def product(frame: Frame) -> None:
     addresses = tuple(s.address for s in sides)
     name = call.node.operation
     run = _stand_in(views, given, turns, EPILOGUES[name])
-    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit))
+    gemm = gemm_of(name, call.inputs, call.outputs, turns)
+    work = None if gemm is None else Multiply(gemm, addresses)
+    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
 
 
 def _stand_in(

@@ -1,0 +1,134 @@
+"""A matrix product as a GPU is given it: cuBLASLt's call, its algorithm picked before step 0."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary
+
+from sexpgpu_core.diagnostics import problem
+from sexpgpu_core.ir.types import WIDTH
+
+from .gemm import Gemm
+from .tuning import Choice, Tuning, fastest
+
+if TYPE_CHECKING:
+    from .driver import Driver
+
+CANDIDATES = 8
+"""Algorithms that are timed, the likeliest first."""
+WORKSPACE = 32 << 20
+"""Bytes that an algorithm may ask for; NVIDIA recommends this much on an H100."""
+THIRD = {"matmul": (None, None), "matmul-bias": (2, None), "matmul-gelu": (2, 4)}
+THIRD["matmul-gelu-slope"] = (None, 2)
+"""Which pointer is the bias's, and which that of what GELU was given."""
+
+
+class Described(Protocol):
+    """A product that the library knows."""
+
+    def pointers(self, bias: int, auxiliary: int) -> None: ...
+
+
+class Multiplier(Protocol):
+    """cuBLASLt's handle."""
+
+    def version(self) -> int: ...
+    def describe(self, gemm: Gemm) -> Described: ...
+    def choices(self, of: Any, most: int, limit: int) -> list[Choice]: ...
+    def run(
+        self,
+        of: Any,
+        choice: Choice,
+        gemm: Gemm,
+        pointers: Sequence[int],
+        workspace: int,
+        stream: int,
+    ) -> None: ...
+
+
+@functools.cache
+def multiplier() -> Multiplier:
+    """Of the current GPU. Raises E-DEVICE-ABSENT, E-DEVICE-FAULT."""
+    from .cublaslt import Handle
+
+    return Handle()
+
+
+@functools.cache
+def tuning() -> Tuning:
+    """Of this process."""
+    return Tuning()
+
+
+_scratch: WeakKeyDictionary[Driver, int] = WeakKeyDictionary()
+"""Where algorithms work while they are timed."""
+
+
+class Multiply:
+    """One product. `arguments`: the record's, which are timed on: nothing that lives is written,
+    since no product's result is kept from step to step."""
+
+    def __init__(self, gemm: Gemm, arguments: tuple[int, ...]) -> None:
+        self.gemm = gemm
+        self._arguments = arguments
+        self._described: Described | None = None
+        self._choice = Choice("", 0)
+
+    @property
+    def workspace_bytes(self) -> int:
+        return self._choice.workspace
+
+    def prepare(self, driver: Driver) -> None:
+        """Raises E-DEVICE-OPERATION where no algorithm does it."""
+        if self._described is not None:
+            return
+        library = multiplier()
+        self._described = library.describe(self.gemm)
+        self._described.pointers(*self._epilogue(self._arguments, self.gemm.calls[0]))
+        key = f"cuBLASLt {library.version()} {driver.properties().name} {self.gemm.key}"
+        self._choice = tuning().pick(key, lambda: self._timed(driver))
+
+    def _timed(self, driver: Driver) -> Choice:
+        assert self._described is not None
+        found = multiplier().choices(self._described, CANDIDATES, WORKSPACE)
+        if not found:
+            raise problem(
+                "E-DEVICE-OPERATION",
+                f"cuBLASLt has no algorithm for {self.gemm.key}",
+                operation=self.gemm.epilogue,
+                device="cuda",
+            )
+        if driver not in _scratch:
+            _scratch[driver] = driver.allocate(WORKSPACE)
+        stream, room = driver.stream(), _scratch[driver]
+        launches = [
+            functools.partial(self._launch, c, self._arguments, room, int(stream)) for c in found
+        ]
+        return found[fastest(driver, stream, launches)]
+
+    def run(self, stream: int, pointers: Sequence[int]) -> None:
+        """`pointers`: the record's arguments, then the workspace's address."""
+        *arguments, workspace = pointers
+        self._launch(self._choice, arguments, workspace, stream)
+
+    def _launch(
+        self, choice: Choice, arguments: Sequence[int], workspace: int, stream: int
+    ) -> None:
+        gemm, of = self.gemm, self._described
+        assert of is not None, "prepare comes first"
+        out = 2 if gemm.epilogue == "matmul" else 3
+        for offsets in gemm.calls:
+            of.pointers(*self._epilogue(arguments, offsets))
+            moved = [a + WIDTH[gemm.dtype] * o for a, o in zip(arguments, offsets)]
+            where = moved[1], moved[0], moved[out]
+            multiplier().run(of, choice, gemm, where, workspace, stream)
+
+    def _epilogue(self, arguments: Sequence[int], offsets: Sequence[int]) -> tuple[int, int]:
+        """Addresses of the bias and of what GELU was given, 0 where there is none."""
+        width = WIDTH[self.gemm.dtype]
+        bias, given = (
+            0 if k is None else arguments[k] + width * offsets[k] for k in THIRD[self.gemm.epilogue]
+        )
+        return bias, given

@@ -1,0 +1,89 @@
+"""Which algorithm of a library a call takes: timed once, before step 0, then always the same.
+
+Picks are kept for the machine by all that they depend on, and are a document that a run can keep
+(45.12). Nothing here decides among algorithms whose bits may differ from launch to launch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from sexpgpu_core.object_cache import ContentCache
+
+if TYPE_CHECKING:
+    from .driver import Driver, Handle
+
+ROUNDS, RUNS = 3, 5
+"""Each candidate is timed so often, so many launches at a time; its best time counts."""
+
+
+class Choice(NamedTuple):
+    """An algorithm as its library can be given it again, and bytes of the workspace it wants."""
+
+    algorithm: str
+    workspace: int
+
+
+class PickCache(ContentCache):
+    kind = "tuning"
+
+
+class Tuning:
+    """`picks`: what was asked for, by key. `given`: what a run kept, which stands over all."""
+
+    def __init__(
+        self, cache: PickCache | None = None, given: Mapping[str, Choice] | None = None
+    ) -> None:
+        self.picks: dict[str, Choice] = dict(given or {})
+        self._cache = cache or PickCache()
+
+    def pick(self, key: str, choose: Callable[[], Choice]) -> Choice:
+        """The choice of a key, which says library, version and GPU; made where nobody did."""
+        found = self.picks.get(key)
+        if found is None:
+            found = self.picks[key] = self._kept(key) or self._keep(key, choose())
+        return found
+
+    def document(self) -> str:
+        """As a run keeps it: JSON, in order."""
+        return json.dumps({k: list(v) for k, v in sorted(self.picks.items())}, indent=1) + "\n"
+
+    def _kept(self, key: str) -> Choice | None:
+        body = self._cache.get(_name(key))
+        return Choice(*json.loads(body)) if body is not None else None
+
+    def _keep(self, key: str, choice: Choice) -> Choice:
+        self._cache.put(_name(key), json.dumps(list(choice)).encode())
+        return choice
+
+
+def read(document: str) -> dict[str, Choice]:
+    """What `Tuning.document` wrote."""
+    return {key: Choice(*given) for key, given in json.loads(document).items()}
+
+
+def _name(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+def fastest(driver: Driver, stream: Handle, candidates: Sequence[Callable[[], None]]) -> int:
+    """Which of some launches takes least; the first of one. All are run once before."""
+    if len(candidates) < 2:
+        return 0
+    for launch in candidates:
+        launch()
+    driver.synchronize(stream)
+    best = [min(_seconds(driver, stream, c) for _ in range(ROUNDS)) for c in candidates]
+    return best.index(min(best))
+
+
+def _seconds(driver: Driver, stream: Handle, launch: Callable[[], None]) -> float:
+    start = time.perf_counter()
+    for _ in range(RUNS):
+        launch()
+    driver.synchronize(stream)
+    return time.perf_counter() - start
