@@ -54,6 +54,8 @@ def _by_place(name: str, names: Sequence[str], extra: Sequence[Value]) -> Proble
     at = next((i for i in range(0, len(extra), 2) if not _word(extra[i])), None)
     if at is None or not names:
         return None
+    if (taken := _taken_by_place(name, names, extra)) is not None:
+        return taken
     plain = extra[at].__class__ in (int, float, str, Cons)
     told = brief(extra[at]) if plain else "an argument"
     return problem(
@@ -62,6 +64,35 @@ def _by_place(name: str, names: Sequence[str], extra: Sequence[Value]) -> Proble
         hint=f"what follows has a keyword before it: {' '.join(names)}",
         edit=_with_keyword(names, extra, at) if plain else None,
     )
+
+
+def _taken_by_place(name: str, names: Sequence[str], extra: Sequence[Value]) -> Problem | None:
+    """Of a call such as (f x :rate 0.1) where the rate is given by its place: the keyword has been
+    taken for the rate, and the rate for a keyword."""
+    tails = _arguments(machine.current().call_form, extra)
+    if len(tails) <= len(extra):
+        return None
+    tail = tails[len(tails) - len(extra) - 1]
+    word = repr(tail.car)
+    if not _word(tail.car) or word in names:
+        return None
+    return problem(
+        "E-CALL-ARGUMENTS",
+        f"{name}: {word[1:]} is given by its place, without {word}",
+        hint=f"its keywords are {' '.join(names)}",
+        edit=without_keyword(tail),
+    )
+
+
+def without_keyword(tail: Value) -> Edit | None:
+    """The edit that leaves out a keyword, which stands at a tail of a call before an argument."""
+    assert tail.__class__ is Cons
+    span = element_span(tail)
+    after = element_span(tail.cdr) if tail.cdr.__class__ is Cons else None
+    if span.__class__ is not Span or after.__class__ is not Span:
+        return None
+    cut = Span(span.source, span.start, after.start)
+    return Edit(f"leave out {tail.car!r}", (Change(cut, ""),))
 
 
 def _with_keyword(names: Sequence[str], extra: Sequence[Value], at: int) -> Edit | None:
@@ -80,16 +111,22 @@ def _with_keyword(names: Sequence[str], extra: Sequence[Value], at: int) -> Edit
 
 def _place(extra: Sequence[Value], at: int) -> Span | None:
     """Where argument `at` of those is written, if the call being made ends with their forms."""
+    tails = _arguments(machine.current().call_form, extra)
+    last = tails[len(tails) - len(extra) :] if len(tails) >= len(extra) else []
+    if not last or any(_word(t.car) and t.car is not value for t, value in zip(last, extra)):
+        return None
+    span = element_span(last[at])
+    return span if span.__class__ is Span else None
+
+
+def _arguments(call: Any, extra: Sequence[Value]) -> list[Any]:
+    """The tails of a call that begin with its arguments, without a :name that its model takes."""
     tails: list[Any] = []
-    tail = getattr(machine.current().call_form, "cdr", None)
+    tail = getattr(call, "cdr", None)
     while tail.__class__ is Cons:
         tails.append(tail)
         tail = tail.cdr
         if tails[-1].car is NAME and NAME not in extra and tail.__class__ is Cons:
             del tails[-1]  # a model's, which its call has taken already
             tail = tail.cdr
-    last = tails[len(tails) - len(extra) :] if len(tails) >= len(extra) else []
-    if not last or any(_word(t.car) and t.car is not value for t, value in zip(last, extra)):
-        return None
-    span = element_span(last[at])
-    return span if span.__class__ is Span else None
+    return tails

@@ -37,14 +37,31 @@ def call_mistake(function: Function, given: int, form: Cons | None = None) -> Pr
     from .closures import wrong_count
 
     error = wrong_count(function, given)
-    more = given > function.least == function.most
-    edit = _as_list(function, form) if more and form is not None else None
+    edit = None
+    if given > function.least == function.most and form is not None:
+        edit = _by_place(function, form) or _as_list(function, form)
     if edit is not None:
         error = Problem(error.diagnostic._replace(edit=edit))
     if function.name == "map" and given == 2:  # as in Scheme
         hint = "(mapcar function list), or (map 'list function sequence)"
         error = Problem(error.diagnostic._replace(hint=hint))
     return error
+
+
+def _by_place(function: Function, form: Cons) -> Edit | None:
+    """Of keywords before arguments that are given by their places: an edit that leaves them out."""
+    from .keyword_mistakes import without_keyword
+
+    places = function.lambda_list.strip("()").split(" &")[0].split()
+    changes: list[Change] = []
+    tail = form.cdr
+    while tail.__class__ is Cons:
+        word = tail.car
+        if word.__class__ is Symbol and word.keyword and word.name.lower() in places:
+            edit = without_keyword(tail)
+            changes += edit.changes if edit is not None else ()
+        tail = tail.cdr
+    return Edit("leave out the keywords", tuple(changes)) if changes else None
 
 
 def _as_list(function: Function, form: Cons) -> Edit | None:

@@ -269,12 +269,15 @@ def option_name(
 
 
 def unknown_option(what: str, found: str, known: Sequence[str], span: Span | None) -> Problem:
-    """E-OPTION, with an edit to the nearest."""
-    near = nearest(found, known)
+    """E-OPTION, with an edit to the nearest, or the form where such an option stands."""
+    from . import option_habits
+
+    elsewhere = option_habits.place(found)
+    near = option_habits.ours(found, known) or (None if elsewhere else nearest(found, known))
     edit = None
     if near and span is not None:
         edit = Edit(f"write {near}", (Change(span, near),))
-    hint = f"did you mean {near}?" if near else "options: " + " ".join(known)
+    hint = f"did you mean {near}?" if near else elsewhere or "options: " + " ".join(known)
     return problem(
         "E-OPTION", f"{what} has no option {found}", hint=hint, edit=edit, option=found
     ).locate(span)

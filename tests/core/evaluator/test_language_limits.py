@@ -14,8 +14,8 @@ from sexpgpu_core.spans import Source
 SMALL = Limits(steps=200_000, depth=1_000, cells=100_000, bits=1 << 14)
 LINES = Path(__file__).with_name("limits.tsv").read_text(encoding="utf-8").splitlines()
 ROWS = [tuple(line.split("\t")) for line in LINES if not line.startswith("#")]
-SECONDS = 5
-"""Of processor time: a form takes 0.3 at most on an idle machine."""
+SECONDS = 20
+"""of processor time: a form takes 0.3 at most on an idle machine, more beside a large heap."""
 
 
 def first(text: str, limits: Limits = SMALL) -> Diagnostic:

@@ -47,6 +47,25 @@ MISTAKES = [
         "E-CALL-KEYWORD",
         ("apply it to what linear gives, (relu (linear ...))",),
     ),
+    Mistake(
+        "(reshape x :shape '(8 64))",
+        "E-CALL-ARGUMENTS",
+        ("reshape takes 2 arguments, got 3",),
+        "(reshape x '(8 64))",
+    ),
+    Mistake(
+        "(nn:linear x :out 10 :bias nil)",
+        "E-CALL-ARGUMENTS",
+        ("out is given by its place, without :out", ":bias :init"),
+        "(nn:linear x 10 :bias nil)",
+    ),
+    Mistake(
+        "(* x (random-bernoulli (shape x) :p 0.5 :like x :dtype :f32))",
+        "E-CALL-ARGUMENTS",
+        ("p is given by its place, without :p",),
+        "(* x (random-bernoulli (shape x) 0.5 :like x :dtype :f32))",
+        "(random-bernoulli (shape x) :p 0.5 :like x :dtype :f32)",
+    ),
     # Products
     Mistake(
         "(let ((w (zeros '(10 64)))) (matmul x w))",

@@ -329,8 +329,12 @@ def _one(d: Declaration, form: Cons) -> Cons:
 
 
 def _unknown_clause(word: str, form: Cons) -> Problem:
-    near = nearest(word, CLAUSES)
-    hint = f"did you mean ({near} ...)?" if near else "clauses: " + " ".join(CLAUSES)
+    from .. import option_habits
+
+    elsewhere = option_habits.place(word)
+    near = option_habits.ours(word, CLAUSES) or (None if elsewhere else nearest(word, CLAUSES))
+    hint = f"did you mean ({near} ...)?" if near else elsewhere
+    hint = hint or "clauses: " + " ".join(CLAUSES)
     span = element_span(form)
     edit = Edit(f"write {near}", (Change(span, near),)) if near and span is not None else None
     return problem(

@@ -301,8 +301,11 @@ def groups(*arguments: Value) -> GroupsValue:
     while at < len(arguments) and arguments[at].__class__ is Symbol and arguments[at].keyword:
         name = arguments[at].name.lower()
         if name not in GROUPS_OPTIONS:
-            near = nearest(name, GROUPS_OPTIONS)
-            hint = f"did you mean :{near}?" if near else "options: :clip-norm :clip-value :ema"
+            from .. import option_habits
+
+            near = option_habits.ours(name, GROUPS_OPTIONS) or nearest(name, GROUPS_OPTIONS)
+            hint = f"did you mean :{near}?" if near else option_habits.place(name)
+            hint = hint or "options: :" + " :".join(GROUPS_OPTIONS)
             raise problem(
                 "E-OPTION", f"groups has no option :{name}", hint=hint, option=":" + name,
                 written=f":{name}", nearest=f":{near}" if near else None,
