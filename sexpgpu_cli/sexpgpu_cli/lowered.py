@@ -1,4 +1,4 @@
-"""The lowering report as text: what a step is predicted to take on a GPU, and by what."""
+"""What a step is predicted to take, and by which kernels and calls, as text."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from . import units
 from .table import table
 
 
-def lowered(found: dict[str, Any]) -> list[str]:
-    """Of the keys `predicted`, `kernels`, `not_fused` of an `explain` document."""
+def head(found: dict[str, Any]) -> list[str]:
+    """Of the keys `predicted`, `device` and `memory` of an `explain` document."""
     predicted, device = found["predicted"], found["device"]
-    memory = found["memory"][0]["peak_bytes"]
-    step = f"a step {1e3 * predicted['step_s']:.1f} ms, MFU {100 * predicted['mfu']:.0f} %"
-    work = f"{predicted['flops_per_step'] / 1e12:.3g} TFLOP"
-    moved = f"{predicted['bytes_per_step'] / 1e9:.1f} GB moved"
-    held = f"memory {units.size(memory)} of {units.size(device['memory_bytes'])}"
-    rows = [_row(k) for k in found["kernels"]]
-    head = ["kernel or call", "times", "ms", "GB", "GFLOP", "of"]
-    lines = [f"{step}: {work}, {moved}; {held}", predicted["basis"], ""]
-    lines += table(head, rows)
-    lines += [_refused(row) for row in found["not_fused"]]
-    return lines
+    used = f", MFU {100 * predicted['mfu']:.0f} %" if "mfu" in predicted else ""
+    step = f"a step {1e3 * predicted['step_s']:.3g} ms{used}"
+    work = f"{units.count(predicted['flops_per_step'])}FLOP"
+    moved = f"{units.size(predicted['bytes_per_step'])} moved"
+    told = f"{step}: {work}, {moved}"
+    if found.get("memory"):
+        of = f" of {units.size(device['memory_bytes'])}" if "memory_bytes" in device else ""
+        told += f"; memory {units.size(found['memory'][0]['peak_bytes'])}{of}"
+    return [told, predicted["basis"]]
+
+
+def kernel_lines(rows: list[dict[str, Any]]) -> list[str]:
+    cells = [_row(k) for k in rows]
+    return table(["kernel or call", "times", "ms", "moved", "GFLOP", "of"], cells)
 
 
 def _row(kernel: dict[str, Any]) -> list[str]:
@@ -29,13 +32,8 @@ def _row(kernel: dict[str, Any]) -> list[str]:
     return [
         kernel["name"][:34],
         str(kernel["count"]),
-        f"{1e3 * kernel['predicted_s']:.2f}",
-        f"{kernel['bytes'] / 1e9:.2f}",
-        f"{kernel['flops'] / 1e9:.1f}",
+        f"{1e3 * kernel['predicted_s']:.3g}",
+        units.size(kernel["bytes"]),
+        f"{kernel['flops'] / 1e9:.3g}",
         whose[:26],
     ]
-
-
-def _refused(row: dict[str, Any]) -> str:
-    where = f"{row['file']}:{row['span']['line']}: " if "span" in row else ""
-    return f"{where}{' '.join(row['operations'])} is made of our own kernels: {row['reason']}"

@@ -33,7 +33,7 @@ VERBS = (
     ("doctor", "machine", "Say whether a run can start here.", "doctor"),
     ("devices", "machine", "List the devices, and whether each can be used here.", "doctor"),
     ("plugins", "machine", "List what is installed and what each distribution adds.", "plugins"),
-    ("explain", "learn", "Say what an error or warning code means.", "code"),
+    ("explain", "learn", "Say what the compiler made of a file, or what a code means.", "code"),
     ("docs", "learn", "Print a page of the documentation.", "docs"),
     ("completion", "learn", "Print the completion script of a shell.", "completion"),
 )

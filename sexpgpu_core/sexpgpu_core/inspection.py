@@ -79,23 +79,24 @@ def explanation(
     device_name: str | None = None,
     model: str = "",
 ) -> dict[str, Any]:
-    """What the compiler did of a file, by the keys of schemas/explain.json. `model`: of a device
-    that reports what its programs would take on it, such as H200."""
+    """What the compiler made of a file, by the keys of schemas/explain.json. `model`: of a device
+    that reports what its programs would take on it, such as H200. The speed of any other device
+    is measured, where it is not known yet."""
     from .compile.explanation import explained
+    from .compile.forecast import measured
 
     loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     device = api.device_of(loaded.registry, device_name)
     compiled = api.compile(loaded, device)
     facts = {"selection": loaded.experiment.chosen(), "experiment_id": compiled.job.experiment_id}
-    found = {**facts, **explained(compiled, device)}
     row = loaded.registry.get("devices", device.name)
+    operations = api.operations(loaded.registry)
     if row is not None and row.report:
         report = loaded.registry.load("devices", device.name, "report")(compiled, model)
-        report["sections"] = [*found["sections"], *report["sections"]]
-        found.update(report)
-    elif model:
+        return {**facts, **explained(compiled, device, operations), **report}
+    if model:
         raise problem("E-USAGE-VALUE", f"--gpu says nothing of the device {device.name}")
-    return found
+    return {**facts, **explained(compiled, device, operations, measured(device, operations, None))}
 
 
 def machine_code(

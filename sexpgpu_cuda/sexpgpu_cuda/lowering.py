@@ -78,7 +78,6 @@ def report(compiled: Compiled, model: str = "") -> dict[str, Any]:
         "memory": [dict(memory)],
         "kernels": _grouped(found, unit.graph),
         "not_fused": fallbacks(compiled),
-        "sections": ["memory", "kernels"],
     }  # fmt: skip
 
 

@@ -2,42 +2,86 @@
 
 from __future__ import annotations
 
+import shlex
+from fnmatch import fnmatchcase
 from pathlib import Path
 from textwrap import indent
 from typing import Any
 
 import click
 
-from sexpgpu_core.diagnostics import Code, catalogue, nearest, problem
+from sexpgpu_core.diagnostics import Code, Problem, catalogue, nearest, problem
 from sexpgpu_core.diagnostics.example import example
+from sexpgpu_core.records import NamedTuple
 
-from .. import files
-from ..answer import Answer, cut, document
+from .. import explain_text, files
+from ..answer import Answer, bounded, cut, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
-from ..lowered import lowered
-from ..table import table
 
 PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"}
 """Where an example of a frame stands, if not in a file of its own."""
+
+
+FLAGS = "--device, --gpu, --section, --path and --passes are of a FILE"
+SECTIONS = (
+    *("parameters", "groups", "scopes", "memory", "kernels", "passes", "numerics", "dependence"),
+)
+LISTS = (*SECTIONS, "patterns", "not_fused")
+
+
+class Asked(NamedTuple):
+    """What of a file: `sections` none for all."""
+
+    device: str | None
+    gpu: str
+    sections: tuple[str, ...]
+    path: str | None
+    passes: bool
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Sections whose rows are not to be few."""
+        more = ("passes",) if self.passes else ()
+        whole = SECTIONS if self.path is not None and not self.sections else self.sections
+        return (*whole, *more)
+
+    def whole(self, invocation: Invocation) -> bool:
+        return not self.named and invocation.limit != 0
+
+    @property
+    def flags(self) -> str:
+        words = [("--device", self.device), ("--gpu", self.gpu), ("--path", self.path)]
+        words += [("--section", section) for section in self.sections]
+        told = "".join(f" {flag} {shlex.quote(value)}" for flag, value in words if value)
+        return told + " --passes" * self.passes
 
 
 @verb("explain", select=True)
 @click.argument("name", metavar="FILE|CODE")
 @click.option("--device", metavar="NAME", help="Compile for that device; default cpu.")
 @click.option("--gpu", metavar="NAME", default="", help="With --device cuda: H200 H100 A100.")
-@click.option("--passes", is_flag=True, help="What each pass did, also where kernels are shown.")
+@click.option(
+    "--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only these; several."
+)
+@click.option("--path", metavar="GLOB", help="Only what is of these scopes and parameters.")
+@click.option("--passes", is_flag=True, help="What each pass of the compiler did as well.")
 def explain(
     invocation: Invocation,
     name: str,
     selection: dict[str, Any],
     device: str | None,
     gpu: str,
+    sections: tuple[str, ...],
+    path: str | None,
     passes: bool,
 ) -> Answer:
     """Say what the compiler made of FILE, or what CODE means and what to do about it."""
+    asked = Asked(device, gpu, sections, path, passes)
     if _is_file(name):
-        return _file(invocation, name, selection, device, gpu, passes)
+        return _file(invocation, name, selection, asked)
+    if asked != (None, "", (), None, False):
+        raise problem("E-USAGE-VALUE", f"{name} is a code: of it there is one page", hint=FLAGS)
     return page(invocation, find(name))
 
 
@@ -45,55 +89,50 @@ def _is_file(name: str) -> bool:
     return name == "-" or name.endswith(".lisp") or Path(name).is_file()
 
 
-def _file(
-    invocation: Invocation,
-    name: str,
-    selection: dict[str, Any],
-    device: str | None,
-    gpu: str,
-    passes: bool,
-) -> Answer:
+def _file(invocation: Invocation, name: str, selection: dict[str, Any], asked: Asked) -> Answer:
     from sexpgpu_core import inspection
 
     source = files.read(name) if name == "-" else name
-    found = inspection.explanation(source, device_name=device, model=gpu, **selection)
-    names = [key for key in ("passes", "patterns", "kernels", "not_fused") if key in found]
-    lists = {key: cut(found[key], invocation.limit) for key in names}
+    found = inspection.explanation(source, device_name=asked.device, model=asked.gpu, **selection)
+    chosen = [s for s in found["sections"] if not asked.sections or s in asked.sections]
+    shown = {k: v for k, v in found.items() if k not in found["sections"] or k in chosen}
+    shown["sections"] = chosen
+    for key in ("parameters", "scopes", "kernels", "numerics"):
+        if asked.path is not None and key in shown:
+            shown[key] = [row for row in shown[key] if _below(row, asked.path)]
+    if asked.path is not None and not any(shown.get(key) for key in ("parameters", "scopes")):
+        raise _no_path(asked.path, found)
+    lists = {k: cut(shown[k], invocation.limit) for k in LISTS if k in shown}
     left = {key: more for key, (_, more) in lists.items() if more}
-    shown: dict[str, Any] = dict(found)
-    shown.update((key, rows) for key, (rows, _) in lists.items())
     told = document("explain", file=name, **shown)
-    lines = lowered(shown) if "kernels" in shown else []
-    if passes or not lines:
-        lines += _text(shown)
+    told.update((key, rows) for key, (rows, _) in lists.items())
+    lines = explain_text.lines(shown if asked.whole(invocation) else told, asked.named)
+    again = f"sexpgpu explain {name}{selection_flags(selection)}{asked.flags} --limit 0"
     if left:
-        given = f" --device {device}" if device else ""
-        given += f" --gpu {gpu}" if gpu else ""
-        again = f"sexpgpu explain {name}{selection_flags(selection)}{given} --passes --limit 0"
         told.update(omitted=left, more=again)
-        lines.append(f"... {sum(left.values())} more rows: {again}")
-    return Answer(told, "\n".join(lines))
+        if asked.named:
+            lines.append(f"... {sum(left.values())} more rows: {again}")
+    return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
 
-def _text(found: dict[str, Any]) -> list[str]:
-    rows = [
-        [p["program"], p["name"], str(p["before"]), str(p["after"]), f"{1e3 * p['duration_s']:.1f}"]
-        for p in found["passes"]
+def _below(row: dict[str, Any], glob: str) -> bool:
+    """Whether a row is of a scope or a parameter that a glob matches, or of one inside it."""
+    path = row.get("path", row.get("scope", ""))
+    return any(fnmatchcase(part, glob) for part in _around(path))
+
+
+def _around(path: str) -> list[str]:
+    words = path.split("/")
+    return ["/".join(words[: n + 1]) for n in range(len(words))]
+
+
+def _no_path(glob: str, found: dict[str, Any]) -> Problem:
+    paths = [
+        row.get("path", row.get("scope")) for k in ("scopes", "parameters") for row in found[k]
     ]
-    lines = table(["program", "pass", "nodes", "after", "ms"], rows, left=2)
-    lines += ["", "Written out in the file:" if found["patterns"] else "No pattern written out."]
-    lines += [_pattern(p) for p in found["patterns"]]
-    names = " ".join(found["interpreted"])
-    kept = f"Interpreted, not compiled: {names}" if names else "Nothing is interpreted."
-    return [*lines, "", kept]
-
-
-def _pattern(row: dict[str, Any]) -> str:
-    where = f"{row['file']}:{row['span']['line']}" if "span" in row else row["program"]
-    times = f" ({row['count']} times)" if row["count"] > 1 else ""
-    if row["found"]:
-        return f"  {where}: {row['name']}{times} in {row['program']}"
-    return f"  {where}: no {row['name']}{times} in {row['program']}: {row['reason']}"
+    near = nearest(glob, paths)
+    hint = f"did you mean {near}?" if near else f"there are: {' '.join(paths[:8])}"
+    return problem("E-USAGE-VALUE", f"no scope or parameter matches {glob}", hint=hint)
 
 
 def find(code: str) -> Code:

@@ -6,33 +6,47 @@ from typing import Any
 
 from ..device import Device
 from ..diagnostics.render_json import place
+from ..ir import Operations
 from ..passes.patterns import Finding
+from .forecast import Speed, forecast
 from .pipeline import Compiled
+from .sections import SECTIONS, subject
 
 
-def explained(compiled: Compiled, device: Device) -> dict[str, Any]:
-    """Keys of schemas/explain.json. A pattern in many layers is one entry with its count."""
+def explained(
+    compiled: Compiled, device: Device, operations: Operations, speed: Speed | None = None
+) -> dict[str, Any]:
+    """Keys of schemas/explain.json. `speed`: of the device here, for what is predicted; without it
+    no seconds are said."""
     told = compiled.told
+    of = subject(compiled, operations, speed)
+    found: dict[str, Any] = {"device": {"name": device.name, "kind": device.level}}
+    if speed is not None:
+        found["device"]["threads"] = speed.threads
+        found["predicted"] = forecast(compiled, operations, speed)
+    found.update((name, rows(of)) for name, rows in SECTIONS.items())
+    found["passes"] = [
+        {
+            "program": program,
+            "name": report.name,
+            "before": report.before,
+            "after": report.after,
+            "duration_s": round(report.duration, 6),
+        }
+        for program, reports in told.passes.items()
+        for report in reports
+    ]
+    patterns = [
+        {"program": program, **row}
+        for program, listed in told.patterns.items()
+        for row in _grouped(listed)
+    ]
+    sections = [*SECTIONS, "passes"]
     return {
-        "device": {"name": device.name, "kind": device.level},
-        "sections": ["passes"],
-        "passes": [
-            {
-                "program": program,
-                "name": report.name,
-                "before": report.before,
-                "after": report.after,
-                "duration_s": round(report.duration, 6),
-            }
-            for program, reports in told.passes.items()
-            for report in reports
-        ],
-        "patterns": [
-            {"program": program, **row}
-            for program, found in told.patterns.items()
-            for row in _grouped(found)
-        ],
+        **found,
+        "patterns": patterns,
         "interpreted": _interpreted(compiled),
+        "sections": sections,
     }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..caches import recalled, remembered
+from ..plan.work import Work
 from ..records import NamedTuple
 from ..staging.optimize import cycle
 from .stages import observer_of, steps_of
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .stages import PassTrace
     from .traces import Traces
 
-VERSION = 1
+VERSION = 2
 KIND = "speeds"
 ERROR = 2.0
 """A prediction is within this factor of the truth on a machine that does nothing else."""
@@ -31,9 +32,10 @@ Speeds = tuple[tuple[int, float], ...]
 
 
 class Speed(NamedTuple):
-    """Of a device with so many threads. `product`: (FLOPs of a product, FLOP/s) from small ones
-    to great ones; `moved`: (bytes that a program works on, bytes/s); `operations`: additions/s;
-    `call`, `launch`: seconds that a call, and a launch with what the loop does, cost beside."""
+    """Of a device with so many threads. `product`, `convolution`: (FLOPs of a call, FLOP/s) from
+    small ones to great ones; `moved`: (bytes that a program works on, bytes/s); `operations`:
+    additions/s; `call`, `launch`: seconds that a call, and a launch with what the loop does, cost
+    beside."""
 
     product: Speeds
     moved: Speeds
@@ -41,14 +43,17 @@ class Speed(NamedTuple):
     call: float
     launch: float
     threads: int
+    convolution: Speeds
 
     @property
     def basis(self) -> str:
         """In words."""
         best = max(rate for _, rate in self.product)
+        convolved = max(rate for _, rate in self.convolution)
         rates = [rate for _, rate in self.moved]
         return (
             f"roofline: {self.threads} threads, {best / 1e9:.0f} GFLOP/s in products, "
+            f"{convolved / 1e9:.0f} in convolutions, "
             f"{self.operations / 1e9:.0f} Gop/s, "
             f"{min(rates) / 1e9:.0f} to {max(rates) / 1e9:.0f} GB/s, measured on this machine"
         )
@@ -57,6 +62,7 @@ class Speed(NamedTuple):
         """For documents: FLOP/s of products, additions/s, bytes/s where much is moved."""
         return {
             "product_per_s": max(rate for _, rate in self.product),
+            "convolution_per_s": max(rate for _, rate in self.convolution),
             "operations_per_s": self.operations,
             "bytes_per_s": self.moved[-1][1],
             "call_s": self.call,
@@ -98,8 +104,14 @@ def _stamp(device: str, threads: int | None) -> tuple[Any, ...]:
 
 
 def _speed(found: Sequence[Any]) -> Speed:
-    product, moved, *rest = found
-    return Speed(tuple(map(tuple, product)), tuple(map(tuple, moved)), *rest)
+    product, moved, operations, call, launch, threads, convolution = found
+
+    def points(of: Sequence[Sequence[float]]) -> Speeds:
+        return tuple((int(size), float(rate)) for size, rate in of)
+
+    return Speed(
+        points(product), points(moved), operations, call, launch, threads, points(convolution)
+    )
 
 
 def predicted(load: Workload, speed: Speed) -> dict[str, Any]:
@@ -121,15 +133,17 @@ def _rounded(seconds: float) -> float:
 
 
 def _launch(rows: Iterable[Sequence[int]], footprint: int, speed: Speed) -> float:
-    moved = _between(speed.moved, footprint)
-    return speed.launch + sum(row[3] * _call(row, moved, speed) for row in rows)
+    every = [Work(*row) for row in rows]
+    return speed.launch + sum(w.calls * call_seconds(w, footprint, speed) for w in every)
 
 
-def _call(row: Sequence[int], moved: float, speed: Speed) -> float:
-    product, operations, size, _ = row
-    rate = _between(speed.product, product) if product else math.inf
-    arithmetic = product / rate + operations / speed.operations
-    return speed.call + max(arithmetic, size / moved)
+def call_seconds(work: Work, footprint: int, speed: Speed) -> float:
+    """Of one of the calls, in a program that works on `footprint` bytes."""
+    arithmetic = work.operations / speed.operations
+    for done, points in ((work.product, speed.product), (work.convolution, speed.convolution)):
+        if done:
+            arithmetic += done / _between(points, done)
+    return speed.call + max(arithmetic, work.bytes / _between(speed.moved, footprint))
 
 
 def _between(points: Speeds, at: int) -> float:

@@ -93,19 +93,23 @@ def scalars_of(graph: Graph, trees: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def flops_of(graph: Graph, operations: Operations) -> int:
-    """Floating-point operations of one launch, by each operation's cost: asked once for nodes of
-    equal types and attributes, as layers repeat."""
+    """Floating-point operations of one launch, by each operation's cost."""
+    return sum(flops_each(graph, operations).values())
+
+
+def flops_each(graph: Graph, operations: Operations) -> dict[int, int]:
+    """The same by node: asked once for nodes of equal types and attributes, as layers repeat."""
     live = graph.live()
     known: dict[tuple[Any, ...], int] = {}
-    total = 0
+    found: dict[int, int] = {}
     for node in graph.nodes:
         if node.id in live:
             types = tuple([v.node.types[v.result] for v in node.operands])
             key = (node.operation, types, node.attributes)
             if key not in known:
                 known[key] = operations[node.operation].cost(types, dict(node.attributes)).flops
-            total += known[key]
+            found[node.id] = known[key]
             if node.operation == "scan":
                 body = graph.bodies[node.get("body")]
-                total += node.get("length") * flops_of(body, operations)
-    return total
+                found[node.id] += node.get("length") * flops_of(body, operations)
+    return found

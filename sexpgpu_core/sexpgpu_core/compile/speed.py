@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 TIMES = 5
 LONG = 0.1
 """Seconds of a launch after which greater ones are not tried."""
+PATIENCE = 0.5
+"""Seconds after which a trial is not repeated: a launch that another program held up is."""
 LOOP = 1.2e-4
 """Seconds that the loop takes for a step beside its launch: batch, step scalars, events."""
 
@@ -51,13 +53,41 @@ def _swept(b: Builder, y: Value, x: Value) -> Value:
     return b("add", y, b("reduce-max", y, axes=(0,), keep=True))
 
 
+def _convolved(b: Builder, y: Value, x: Value) -> Value:
+    """A convolution of 3 x 3 and its two gradients, as a step of training has them."""
+    channels = y.shape[-1]
+    kernel = (3, 3, channels, channels)
+    how: dict[str, Any] = {
+        "strides": (1, 1),
+        "dilations": (1, 1),
+        "padding": ((1, 1), (1, 1)),
+        "groups": 1,
+    }
+    one = b("constant", value=0.1 / channels, dtype="f32", shape=())
+    w = b("broadcast-to", one, shape=kernel)
+    made = b("conv", y, w, **how)
+    grad = b("conv-weight-gradient", y, made, **{"kernel-shape": kernel}, **how)
+    return b("conv-input-gradient", made, grad, **{"input-shape": y.shape}, **how)
+
+
 PRODUCTS = tuple(Trial((n, n), 1.0 / n, t, _product) for n, t in ((16, 64), (64, 32), (384, 4)))
 TRIALS: dict[str, tuple[Trial, ...]] = {
     "product": PRODUCTS,
+    "convolution": (
+        Trial((8, 8, 8, 8), 0.1, 4, _convolved),
+        Trial((16, 28, 28, 32), 0.1, 1, _convolved),
+    ),
     "maths": (Trial((1 << 16,), 0.5, 4, _maths),),
     "sweep": tuple(Trial((n, n), 0.0, t, _swept) for n, t in ((128, 16), (640, 4), (3072, 1))),
 }
 """From small to great. The first product is so small that it shows what a call costs."""
+RATES = {
+    "product": "product",
+    "convolution": "convolution",
+    "maths": "operations",
+    "sweep": "bytes",
+}
+"""What work each kind measures the speed of."""
 
 
 def measure(device: Device, operations: Operations, threads: int) -> list[Any]:
@@ -96,12 +126,16 @@ def _speeds(
     call = seconds["product"][0][2] / sum(r.calls for r in rows[tiny])
     rates = {
         kind: [(size, _rate(rows[name], of, took, call)) for name, size, took in seconds[kind]]
-        for kind, of in (("product", "product"), ("maths", "operations"), ("sweep", "bytes"))
+        for kind, of in RATES.items()
     }
-    product = [
-        (rows[name][0].product, rate)
-        for (name, _, _), (_, rate) in zip(seconds["product"], rates["product"])
-    ]
+
+    def by_flops(kind: str) -> list[tuple[int, float]]:
+        return [
+            (max(getattr(row, kind) for row in rows[name]), rate)
+            for (name, _, _), (_, rate) in zip(seconds[kind], rates[kind])
+        ]
+
+    product = by_flops("product")
     return [
         product[1:] or product,
         rates["sweep"],
@@ -109,6 +143,7 @@ def _speeds(
         call,
         call + LOOP,
         threads,
+        by_flops("convolution"),
     ]
 
 
@@ -136,12 +171,13 @@ def _best(session: Session, name: str, trial: Trial) -> float:
     import numpy as np
 
     batch = {"x": np.full(trial.shape, trial.value, np.float32)}
-    program, best = session.program(name), math.inf
+    program, best, spent = session.program(name), math.inf, 0.0
     for number in range(1 + TIMES):
         start = time.perf_counter()
         program.launch(batch, {}).outcome()
         took = time.perf_counter() - start
         best = took if number == 1 else min(best, took)
-        if (took > LONG and number) or took > 10 * LONG:
+        spent += took
+        if took > 10 * LONG or (number and spent > PATIENCE):
             break
     return best

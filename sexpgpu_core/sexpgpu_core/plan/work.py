@@ -9,26 +9,28 @@ from collections.abc import Iterable, Iterator
 
 from ..ir import Graph, Node, Operations
 from ..kernels.cost import kernel_cost
-from ..kernels.kernel import Call, KernelCall, NodeCall
+from ..kernels.kernel import KernelCall, NodeCall
 from ..records import NamedTuple
 from .plan import Plan
 
-PRODUCTS = frozenset(
-    (
-        *("matmul", "matmul-bias", "matmul-gelu", "matmul-gelu-slope"),
-        *("conv", "conv-input-gradient", "conv-weight-gradient"),
-    )
-)
+PRODUCTS = frozenset(("matmul", "matmul-bias", "matmul-gelu", "matmul-gelu-slope"))
+CONVOLUTIONS = frozenset(("conv", "conv-input-gradient", "conv-weight-gradient"))
 
 
 class Work(NamedTuple):
-    """Calls alike: FLOPs of a product, or operations of others in units of an addition; bytes read
-    and written; how many there are."""
+    """Calls alike: FLOPs of a product or of a convolution, or operations of others in units of an
+    addition; bytes read and written; how many there are."""
 
     product: int
     operations: int
     bytes: int
     calls: int = 1
+    convolution: int = 0
+
+    @property
+    def flops(self) -> int:
+        """Of one call."""
+        return self.product + self.convolution + self.operations
 
 
 def works(
@@ -50,35 +52,38 @@ def graph_work(graph: Graph, operations: Operations) -> list[Work]:
     """Of a device that takes a graph node by node."""
     live = graph.live()
     nodes = [n for n in graph.nodes if n.id in live and n.operands]
-    return _together(_node(node, operations, 1) for node in nodes)
+    return _together(work_of_node(node, operations, 1) for node in nodes)
 
 
 def _together(found: Iterable[Work]) -> list[Work]:
-    counts: dict[tuple[int, int, int], int] = {}
+    counts: dict[Work, int] = {}
     for work in found:
-        counts[work[:3]] = counts.get(work[:3], 0) + work.calls
-    return [Work(*of, count) for of, count in counts.items()]
+        one = work._replace(calls=1)
+        counts[one] = counts.get(one, 0) + work.calls
+    return [of._replace(calls=count) for of, count in counts.items()]
 
 
 def _calls(plan: Plan, operations: Operations, times: int) -> Iterator[Work]:
     for call in plan.calls:
-        yield from _call(call, operations, times)
+        if isinstance(call, (KernelCall, NodeCall)):
+            yield work_of_call(call, operations, times)
+        else:
+            yield from _calls(call.plan, operations, times * call.limit)
 
 
-def _call(call: Call, operations: Operations, times: int) -> Iterator[Work]:
-    if isinstance(call, KernelCall):
-        done, read, written = kernel_cost(call)
-        yield Work(0, done, read + written, times)
-    elif isinstance(call, NodeCall):
-        yield _node(call.node, operations, times)
-    else:
-        yield from _calls(call.plan, operations, times * call.limit)
+def work_of_call(call: KernelCall | NodeCall, operations: Operations, times: int) -> Work:
+    if isinstance(call, NodeCall):
+        return work_of_node(call.node, operations, times)
+    done, read, written = kernel_cost(call)
+    return Work(0, done, read + written, times)
 
 
-def _node(node: Node, operations: Operations, times: int) -> Work:
+def work_of_node(node: Node, operations: Operations, times: int) -> Work:
     types = tuple([v.node.types[v.result] for v in node.operands])
     cost = operations[node.operation].cost(types, dict(node.attributes))
     moved = cost.read + cost.written
+    if node.operation in CONVOLUTIONS:
+        return Work(0, 0, moved, times, cost.flops)
     if node.operation in PRODUCTS:
         return Work(cost.flops, 0, moved, times)
     return Work(0, cost.flops, moved, times)

@@ -30,7 +30,9 @@ FILE = """
 (defrun :steps {steps} :seed 1 :checkpoint (:every 1000) {more})
 """
 PLAIN = "(group :rest (sgd))"
-SLOW = Speed(((100, 1e6), (10_000, 1e7)), ((100, 1e6), (10_000, 1e5)), 1e6, 1e-6, 1e-4, 1)
+SLOW = Speed(
+    ((100, 1e6), (10_000, 1e7)), ((100, 1e6), (10_000, 1e5)), 1e6, 1e-6, 1e-4, 1, ((100, 1e5),)
+)
 
 
 def file(
@@ -86,6 +88,7 @@ def test_a_call_takes_its_arithmetic_or_its_bytes_whichever_is_longer() -> None:
     assert step(10_000, 0, 10, 1) == pytest.approx(rest + 1e-3, rel=1e-3)
     assert step(0, 10, 1_000, 1) == pytest.approx(rest + 1e-3, rel=1e-3)
     assert step(0, 10, 1_000, 1, size=10_000) == pytest.approx(rest + 1e-2, rel=1e-3)
+    assert step(0, 0, 10, 1, 100) == pytest.approx(rest + 1e-3, rel=1e-3)  # a convolution
     assert step(100, 0, 10, 1) == pytest.approx(rest + 1e-4, rel=1e-3)
     assert step(0, 10, 10, 5) == pytest.approx(SLOW.launch + 5 * (SLOW.call + 1e-5), rel=1e-3)
 
@@ -101,7 +104,7 @@ def test_a_speed_is_measured_once_and_check_measures_none(
     monkeypatch.setattr(speed, "measure", None)
     assert forecast.measured(cpu, of, None) == found == forecast.known("cpu", None)
     assert forecast.known("cpu", 97) is None
-    assert min(r for _, r in (*found.product, *found.moved)) > 1e6
+    assert min(r for _, r in (*found.product, *found.moved, *found.convolution)) > 1e6
     assert 0 < found.call < found.launch
     told = api.check(path).summary["predicted"]  # type: ignore[index]
     assert 7 * told["step_s"] == pytest.approx(told["total_s"], rel=1e-3)

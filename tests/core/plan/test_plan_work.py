@@ -28,3 +28,14 @@ def test_a_graph_is_taken_node_by_node() -> None:
     x = b.input("x", "batch", "f32", (4, 4))
     b.graph.results["y"] = b("exp", b("matmul", x, x))
     assert sum(w.calls for w in graph_work(b.graph, OPERATIONS)) == 2
+
+
+def test_convolutions_count_apart_from_products() -> None:
+    b = Builder(OPERATIONS)
+    x = b.input("x", "batch", "f32", (2, 8, 8, 4))
+    w = b.input("w", "batch", "f32", (3, 3, 4, 4))
+    how = {"strides": (1, 1), "dilations": (1, 1), "padding": ((1, 1), (1, 1)), "groups": 1}
+    b.graph.results["y"] = b("conv", x, w, **how)
+    (found,) = graph_work(b.graph, OPERATIONS)
+    assert (found.product, found.operations) == (0, 0)
+    assert found.convolution == found.flops == 2 * 2 * 8 * 8 * 4 * 4 * 9
