@@ -41,6 +41,12 @@ VIEWS = ("reshape", "broadcast-to")
 PRODUCTS = ("matmul", "einsum", "outer")
 """Operations that keep what was summed over the batch, a number for all examples."""
 
+BY_BLOCK = (
+    "another batch size, or other :microbatches, is another loss; where that is meant, a line "
+    ";; allow W-BATCH-DEPENDENCE: why"
+)
+"""What is told of a value that examples of a block have together."""
+
 
 def check_examples(t: Tracer, losses: list[Value], axes: BatchAxes) -> Iterator[Diagnostic]:
     """W-BATCH-DEPENDENCE for each place of a loss where examples affect each other."""

@@ -232,10 +232,11 @@ def _mix(a: Attempt, d: Diagnostic) -> Groups:
     dtypes = list(dict.fromkeys(v.dtype for _, v in a.tensors if v.dtype != "bool"))
     dtypes.sort(key=lambda t: (t in FLOATS, WIDTH[t], t == "f32"), reverse=True)
     for target in dtypes:
-        others = [i for i, v in a.tensors if v.dtype not in (target, "bool")]
-        yield [cast(a, i, target) for i in others]
-        if len(others) > 1:
-            yield [_all(cast(a, i, target) for i in others)]
+        for kept in ((target, "bool"), (target,)):  # a bool is cast where nothing else mends it
+            others = [i for i, v in a.tensors if v.dtype not in kept]
+            yield [cast(a, i, target) for i in others]
+            if len(others) > 1:
+                yield [_all(cast(a, i, target) for i in others)]
 
 
 def _range(a: Attempt, d: Diagnostic) -> Groups:

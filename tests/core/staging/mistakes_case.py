@@ -190,6 +190,12 @@ MISTAKES = [
         "(* 0.5 (iota 64))",
     ),
     Mistake(
+        "(* x (random-bernoulli '(8 64) 0.5 :batch 0))",
+        "E-DTYPE-MIX",
+        ("* of f32 (8 64) and bool (8 64)",),
+        "(* x (cast (random-bernoulli '(8 64) 0.5 :batch 0) :f32))",
+    ),
+    Mistake(
         "(+ x (cast (+ 300 (cast (iota 64) :i8)) :f32))",
         "E-DTYPE-RANGE",
         ("300 is outside i8, -128 to 127", "gives i16 (64)"),

@@ -156,6 +156,9 @@ def shuffle(x: Value, *, axis: Value = 0, name: Value = NIL) -> Tensor:
     node = node_of("shuffle", x, t)
     at = axis_of("shuffle", axis, len(node.shape))
     if t.rows is not None and t.region.axes().of(node) == at:
-        warn("W-BATCH-DEPENDENCE", f"shuffle mixes the {t.rows} rows of a block", rows=t.rows)
+        from ..mixing import BY_BLOCK
+
+        what = f"shuffle mixes the {t.rows} rows of a block"
+        warn("W-BATCH-DEPENDENCE", what, hint=BY_BLOCK, rows=t.rows)
     order = _permutation(t, "shuffle", node.shape[at], name)
     return t.tensor(t.builder("gather", node, order, axis=at, out="drop"))

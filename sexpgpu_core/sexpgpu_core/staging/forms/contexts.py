@@ -192,11 +192,13 @@ def per_block(form: Cons, environment: Value) -> Value:
 @tensor_builtin("%per-block", "(x)")
 def mark_per_block(x: Value) -> Value:
     """Notes that the value is meant over the rows of a block: the loss is the mean over blocks."""
+    from ..mixing import BY_BLOCK
     from ..promote import node_of
 
     t = tracer("per-block")
     t.in_step("per-block")
     node = node_of("per-block", x, t)
     t.per_block.add((node.node.id, node.result))
-    warn("W-BATCH-DEPENDENCE", f"a value is meant over the {t.rows} rows of a block", rows=t.rows)
+    what = f"a value is meant over the {t.rows} rows of a block"
+    warn("W-BATCH-DEPENDENCE", what, hint=BY_BLOCK, rows=t.rows)
     return x
