@@ -213,8 +213,8 @@ class Stream:
             raise _short(stage.name, split.size(self.ranges), cut)
 
     def fields(self) -> dict[str, Type]:
-        dtype, shape = self._source.header["fields"]["tokens"]
-        return {"tokens": Type(dtype, (self.windows.size, *shape))}
+        found: dict[str, tuple[str, tuple[int, ...]]] = self._source.header["fields"]
+        return {n: Type(dtype, (self.windows.size, *shape)) for n, (dtype, shape) in found.items()}
 
     def texts(self) -> dict[str, str]:
         return {}
@@ -230,8 +230,14 @@ class Stream:
 
         from . import rows
 
-        tokens = self._source.reader().tokens()
-        return {"tokens": rows.runs_of(tokens, places, self.windows.size).astype(np.int32)}
+        reader, size = self._source.reader(), self.windows.size
+        wanted = [n for n in self.fields() if names is None or n in names]
+        found = {}
+        if "tokens" in wanted:
+            found["tokens"] = rows.runs_of(reader.tokens(), places, size).astype(np.int32)
+        if "weights" in wanted:
+            found["weights"] = rows.runs_of(reader.weights(), places, size)
+        return found
 
 
 class Documents:
@@ -257,7 +263,16 @@ class Documents:
         if not unread:
             self.examples = index.facts("documents", said, lambda: self._made().count)
         if self.examples == 0:
-            raise _short(stage.name, split.size(self.ranges), cut)
+            raise self._none(stage.name)
+
+    def _none(self, stage: str) -> Problem:
+        """E-DATA-SMALL of a stage that no window is of."""
+        tokens, made = split.size(self.ranges), self._made()
+        if made.documents:
+            why = f"has {made.documents:,} documents, all shorter than :short lets windows be"
+        else:
+            why = f"has no document: none begins in its {tokens:,} tokens"
+        return problem("E-DATA-SMALL", f"stage :{stage} {why}", tokens=tokens)
 
     def _made(self) -> documents.Cut:
         if self._cut is None:

@@ -98,7 +98,7 @@ class Cut:
     def __init__(self, starts: np.ndarray, lengths: np.ndarray, windows: Windows) -> None:
         import numpy as np
 
-        self.windows = windows
+        self.windows, self.documents = windows, len(starts)
         begin, length, first = _pieces(starts, lengths, windows)
         if windows.pack:
             self._row = _packed(length, windows.size)

@@ -26,11 +26,13 @@ def stamp(paths: Iterable[Path]) -> tuple[tuple[str, int, int], ...]:
 
 
 def source_stamp(header: Header) -> Any:
-    """What a source's contents follow from; None where that is not known."""
-    if header.get("content") is not None:
-        return header["content"]
-    paths = header.get("paths", ())
-    return stamp(paths) if paths else None
+    """What a source's contents follow from; None where that is not known.
+
+    Its `options`, as they are written, are among it: they say what tokens are."""
+    content, paths = header.get("content"), header.get("paths", ())
+    if content is None and not paths:
+        return None
+    return header.get("options"), stamp(paths) if content is None else content
 
 
 def facts(what: str, given: Any, make: Callable[[], Any]) -> Any:

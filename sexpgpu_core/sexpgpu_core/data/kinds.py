@@ -36,7 +36,10 @@ class SourceKind(NamedTuple):
 
 _HERE = "sexpgpu_core.data."
 _TOKENIZER = SourceOption(
-    "tokenizer", "(member :bytes :chars)", ":bytes", "bytes, or the distinct characters in order"
+    "tokenizer",
+    "(member t :bytes :chars)",
+    ":bytes",
+    "bytes (t), or the distinct characters in order",
 )
 _COUNT = SourceOption("examples", "(integer 1)", None, "how many there are")
 _FILES = SourceOption("*", "(or string list)", "nil", "a field's name with its file, files or glob")
@@ -125,9 +128,12 @@ SOURCES: tuple[SourceKind, ...] = (
         "jsonl",
         "table",
         "An object a line; its keys are columns, of numbers, lists of numbers or texts.",
-        (),
+        (
+            SourceOption("tokens", "keys", "nil", "a stream: texts of keys, and their weights"),
+            SourceOption("tokenizer", _TOKENIZER.type, "nil", "of :tokens, as text-files has it"),
+        ),
         _HERE + "tabular:jsonl_header",
-        _HERE + "tabular:JsonTable",
+        _HERE + "tabular:json_reader",
     ),
     SourceKind(
         "parquet",

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from .mixture import MixtureStage
 
 
+NO_ANSWERS = frozenset(("fields", "arrays", "paths", "options", "keys"))
+"""What headers say that is no answer of `loader-info`."""
+
+
 class Ahead(NamedTuple):
     """Batches that are made before a step asks for them, and the threads that make them."""
 
@@ -114,7 +118,7 @@ class Loader:
         """`(loader-info text :vocab)`: an answer of the header; `:examples` of the source."""
         header = self.header(stage)
         name = key.lstrip(":").lower()
-        answers = {k: v for k, v in header.items() if k not in ("fields", "arrays", "paths")}
+        answers = {k: v for k, v in header.items() if k not in NO_ANSWERS}
         answers["examples"] = header.get("count")
         if answers.get(name) is None:
             near = nearest(name, answers)
@@ -220,7 +224,7 @@ class Loader:
         source = self._source(stage)
         if id(source) not in self._prints:
             header = dict(self.header(stage))
-            paths = header.pop("paths", ())
+            paths, _ = header.pop("paths", ()), header.pop("options", None)
             said = f"{source.kind} {sorted(header.items())!r}"
             self._prints[id(source)] = fingerprint(said, paths)
         return self._prints[id(source)]
@@ -297,9 +301,10 @@ class Loader:
             return merged_header(parts, [weight for _, weight, _ in source.arguments])
         row = self._row(source)
         try:
-            made: Header = self._placed(
+            read = self._placed(
                 lambda: kinds.resolve(row.header)(self._options(row, source)), source
             )
+            made: Header = {**read, "options": repr(sorted(source.options.items()))}
         except Problem as raised:
             if raised.diagnostic.code != "W-DATA-UNREAD":
                 raise
@@ -312,7 +317,8 @@ class Loader:
 
         self.unread.append(unread.diagnostic)
         options = self._options(row, source)
-        found = declared_header(row.shape, options, self.declaration.fields)
+        shape = "stream" if options.get("tokens") else row.shape  # of jsonl
+        found = declared_header(shape, options, self.declaration.fields)
         if found is None:
             raise problem(
                 "E-DATA-MISSING",

@@ -147,7 +147,11 @@ def declared_header(shape: str, options: Any, fields: Sequence[Any]) -> dict[str
     `shape`: table or stream. Columns are those of `fields`, which must say their dtypes.
     """
     if shape == "stream":
-        return {"tokens": None, "fields": {"tokens": ("i32", ())}, "vocab": options.get("vocab")}
+        types = {
+            "tokens": ("i32", ()),
+            **({"weights": ("f32", ())} if options.get("tokens") else {}),
+        }
+        return {"tokens": None, "fields": types, "vocab": options.get("vocab")}
     columns: dict[str, Any] = {}
     for _, column, dtype, more in fields:
         kind = "text" if more.get("hash") is not None else str(dtype or "").lstrip(":").lower()

@@ -26,7 +26,18 @@ def csv_header(options: Options) -> Header:
 
 
 def jsonl_header(options: Options) -> Header:
-    """Keys of the objects of `(jsonl PATH ...)`."""
+    """Keys of the objects of `(jsonl PATH ...)`; with `:tokens` the stream of its texts."""
+    if options.get("tokens"):
+        from . import joined
+
+        return joined.header(options)
+    if options.get("tokenizer"):
+        raise problem(
+            "E-OPTION-VALUE",
+            "(jsonl ...): :tokenizer without :tokens, which says what texts are",
+            hint=":tokens ((prompt :weight 0) (answer :weight 1))",
+            option="tokenizer",
+        )
     return _header("jsonl", options)
 
 
@@ -112,6 +123,15 @@ class CsvTable(TextTable):
 
     def __init__(self, options: Options) -> None:
         super().__init__("csv", options)
+
+
+def json_reader(options: Options) -> Any:
+    """The objects of jsonl files, or with `:tokens` their texts."""
+    if options.get("tokens"):
+        from .joined import JoinedTexts
+
+        return JoinedTexts(options)
+    return JsonTable(options)
 
 
 class JsonTable(TextTable):

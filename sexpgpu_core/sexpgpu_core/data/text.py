@@ -5,18 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..caches import remembered
 from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files
-
-if TYPE_CHECKING:
-    import numpy as np
+from .encoding import Encoding, ranks
 
 _SKIPPED = frozenset(
     ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
@@ -97,14 +95,7 @@ def _header(paths: tuple[Path, ...], options: Options) -> Header:
 
 
 def _is_chars(options: Options) -> bool:
-    tokenizer = options.get("tokenizer") or ":bytes"
-    if tokenizer not in (":bytes", ":chars"):
-        raise problem(
-            "E-OPTION-VALUE",
-            f":tokenizer is :bytes or :chars, not {tokenizer}",
-            option="tokenizer",
-        )
-    return bool(tokenizer == ":chars")
+    return bool(options.get("tokenizer") == ":chars")
 
 
 def _stamp(paths: tuple[Path, ...]) -> tuple[tuple[str, int, int], ...]:
@@ -141,7 +132,7 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-class FileText:
+class FileText(Encoding):
     """Tokens of `text-files`; u8, u16 or u32 in memory, i32 in batches."""
 
     def __init__(self, options: Options) -> None:
@@ -150,7 +141,6 @@ class FileText:
     def _load(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
         import numpy as np
 
-        self.characters: str | None = None
         if not _is_chars(options):
             from .rows import FileRows, Joined
 
@@ -165,7 +155,8 @@ class FileText:
         self.characters = _characters(paths, limit)[1]
         texts = _texts(paths, limit)
         self._edges = [0, *accumulate(map(len, texts))]
-        self._tokens = _ranks("".join(texts), self.characters)
+        points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+        self._tokens = ranks(points, self.characters)
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -178,40 +169,9 @@ class FileText:
         edges = [edge for edge in self._edges if edge < len(self)]
         return [*edges, len(self)]
 
-    def encode(self, text: str) -> list[int]:
-        """Token ids of a text. Raises E-USAGE-VALUE for a character that the text has not."""
-        if self.characters is None:
-            return list(text.encode())
-        rank = {character: at for at, character in enumerate(self.characters)}
-        unknown = [character for character in text if character not in rank]
-        if unknown:
-            told = f"the text that was trained on has no character {unknown[0]!r}"
-            raise problem("E-USAGE-VALUE", told, hint="a prompt of its characters")
-        return [rank[character] for character in text]
-
-    def decode(self, tokens: Iterable[int]) -> str:
-        """Text of token ids."""
-        if self.characters is None:
-            return bytes(int(t) for t in tokens).decode("utf-8", errors="replace")
-        return "".join(self.characters[int(t)] for t in tokens)
-
 
 class StdlibText(FileText):
     """Tokens of `python-stdlib`."""
 
     def __init__(self, options: Options) -> None:
         self._load(_stdlib(options), options.get("limit"), options)
-
-
-def _ranks(text: str, characters: str) -> np.ndarray:
-    """Each character's rank among the sorted distinct ones, through a table over code points."""
-    import numpy as np
-
-    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    if not characters:
-        return points.astype(np.uint8)
-    known = np.frombuffer(characters.encode("utf-32-le"), np.uint32)
-    small = np.uint8 if len(known) <= 256 else np.uint16 if len(known) <= 65536 else np.uint32
-    table = np.zeros(int(known[-1]) + 1, small)
-    table[known] = np.arange(len(known))
-    return table[points]

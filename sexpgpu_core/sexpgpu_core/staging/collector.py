@@ -48,6 +48,7 @@ class Collector:
         self.run: Any = None
         self.lambda_lists: dict[str, Value] = {}  # of contract functions, as forms
         self.spans: dict[tuple[str, str], Span | None] = {}
+        self._encodings: dict[int, Any] = {}
 
     def claim(self, kind: str, name: str, span: Span | None) -> None:
         """Note where a name is declared; E-TWICE if it was before."""
@@ -75,6 +76,12 @@ class Collector:
     def header(self, loader: str) -> dict[str, Any]:
         """What the header of a loader's source says, and its shapes; made without NumPy."""
         return dict(self.read(self.loaders[loader].source, "header"))
+
+    def encoding(self, source: Any) -> Any:
+        """What `encode`s a text as a source does, read once."""
+        if id(source) not in self._encodings:
+            self._encodings[id(source)] = self.read(source, "load")
+        return self._encodings[id(source)]
 
     def read(self, source: Any, which: str) -> Any:
         """What a row's `header` or `load` makes of a source."""

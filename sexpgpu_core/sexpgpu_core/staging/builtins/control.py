@@ -33,10 +33,7 @@ def gradient_scale(x: Value, factor: Value) -> Tensor:
 
 
 LATER = "it comes with a later version"
-for _name in (
-    "token-id", "loader-batch",
-):  # fmt: skip
-    not_yet(_name, LATER)
+not_yet("loader-batch", LATER)
 
 
 @builtin("%with", "(what value body)", staged=True)

@@ -1,5 +1,5 @@
-"""Constants of data: (file-tensor source), an array of a file hashed by its content (R9), and
-(stage-stat (loader :stage) field kind), a number of a training split (R49)."""
+"""Constants of data: (file-tensor source), an array of a file hashed by its content (R9),
+(stage-stat (loader :stage) field kind), a number of a training split (R49), and (token-id text)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, nearest, problem
 from ...evaluator import machine
 from ...evaluator.definitions import native_macro
-from ...evaluator.values import NIL, Cons, Value
+from ...evaluator.values import NIL, Cons, String, Symbol, T, Value
 from ...experiment.declarations import SourceDeclaration
 from ...ir.types import Type, numpy_dtype
 from ...reader import element_span
@@ -17,8 +17,10 @@ from ...spans import Span
 from ..arguments import dtype as dtype_of
 from ..arguments import integers
 from ..collector import Collector
+from ..faults import describe
 from ..host import host
 from ..syntax import Declaration, Slot, keyword_pairs, option_name, tails
+from ..table import tensor_builtin
 from ..tensor import FileTensor
 from .runs import read_stage
 from .sources import made_source, read_source
@@ -195,3 +197,97 @@ def leaking(
             edit=edit,
             stage=stage,
         )
+
+
+# token-id
+
+
+@tensor_builtin("token-id", "(text &key tokenizer)")
+def token_id(text: Value, *, tokenizer: Value = NIL) -> int:
+    """The number of the token that a text is, of the loaders' tokenizer; `:tokenizer` says which
+    where they have several. A text of several tokens is E-OPTION-VALUE.
+
+    (token-id "a" :tokenizer :bytes)"""
+    if not isinstance(text, String):
+        told = f"token-id takes a text, not {describe(text)}"
+        raise problem("E-OPTION-VALUE", told, hint='(token-id "a")')
+    wanted = _tokenizer(tokenizer)
+    found = {name: _encoded(text.text(), read) for name, read in _encodings(wanted).items()}
+    if not found:
+        raise problem(
+            "E-OPTION-VALUE",
+            f"token-id: no loader before it has {'a' if wanted is None else 'the'} tokenizer"
+            + (f" {wanted}" if wanted else ""),
+            hint='(source (text-files "a.txt" :tokenizer :chars)) brings one',
+        )
+    if len(set(map(tuple, found.values()))) > 1:
+        told = " and ".join(f"{ids} in {name}" for name, ids in found.items())
+        raise problem("E-OPTION-VALUE", f"token-id: {text.text()!r} is {told}")
+    ids = next(iter(found.values()))
+    if len(ids) != 1:
+        raise problem(
+            "E-OPTION-VALUE",
+            f"token-id: {text.text()!r} is {len(ids)} tokens, and no single one",
+            hint="a number above all tokens is (loader-info text :vocab), as of a mask",
+        )
+    return ids[0]
+
+
+TOKENIZERS = (":bytes", ":chars")
+
+
+def _tokenizer(value: Value) -> str | None:
+    """:bytes or :chars; None where it is the loaders'."""
+    if value is NIL or value is T:
+        return None
+    name = f":{value.name.lower()}" if value.__class__ is Symbol else ""
+    if name not in TOKENIZERS:
+        told = f":tokenizer of token-id is {describe(value)}"
+        raise problem("E-OPTION-VALUE", told, hint="one of " + " ".join(TOKENIZERS))
+    return name
+
+
+def _encodings(wanted: str | None) -> dict[str, Any]:
+    """What encodes a text, by the loader that it is of; bytes want no loader."""
+    if wanted == ":bytes":
+        return {"bytes": None}
+    collector, found = host().collector, {}
+    for name, loader in collector.loaders.items():
+        of_stages = [s.source for s in loader.stages.values() if s.source is not None]
+        for number, source in enumerate(_leaves([loader.source, *of_stages])):
+            own = _own_tokenizer(collector, source)
+            if own is not None and wanted in (None, own):
+                found[f"{name} ({number})" if number else name] = (
+                    None if own == ":bytes" else collector.encoding(source)
+                )
+    return found
+
+
+def _leaves(sources: Sequence[SourceDeclaration]) -> Iterator[SourceDeclaration]:
+    """The sources that read something, those of mixtures among them."""
+    for source in sources:
+        if source.kind == "mixture":
+            yield from _leaves([of for _, _, of in source.arguments])
+        else:
+            yield source
+
+
+def _own_tokenizer(collector: Collector, source: SourceDeclaration) -> str | None:
+    """A source's tokenizer; None where it has none."""
+    row = collector.sources.get(source.kind)
+    known = row is not None and any(option.name == "tokenizer" for option in row.options)
+    if not known or (source.kind == "jsonl" and not source.options.get("tokens")):
+        return None
+    own = source.options.get("tokenizer")
+    return ":bytes" if own is None or own is True else str(own)
+
+
+def _encoded(text: str, encoding: Any) -> list[int]:
+    if encoding is None:
+        return list(text.encode())
+    try:
+        found: list[int] = encoding.encode(text)
+    except Problem as unknown:
+        told = f"token-id: {unknown.diagnostic.message}"
+        raise problem("E-OPTION-VALUE", told) from None
+    return found

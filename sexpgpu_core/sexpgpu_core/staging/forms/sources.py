@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...diagnostics import Change, Edit, Problem, nearest, problem
-from ...evaluator.values import Cons, Function, Symbol
+from ...evaluator.values import NIL, Cons, Function, String, Symbol
 from ...experiment.declarations import SourceDeclaration
 from ...reader import element_span
 from ...spans import Span
 from ..host import host
-from ..syntax import Declaration, Slot, keyword_pairs, literal, tails
+from ..syntax import Declaration, Slot, is_literal_list, keyword_pairs, literal, tails
 
 EMBEDDED = {"none": ("examples",)}
 """Kinds that are syntax of core and no rows of a plug-in, with their options."""
@@ -41,10 +41,12 @@ def read_source(d: Declaration, tail: Cons, more: tuple[str, ...] = ()) -> ReadS
         rows = [_mixed(d, t) for t in tails(form.cdr)]
         return ReadSource(kind, rows, {}, span)
     entries = host().collector.sources
+    keyed: set[str] = set()
     if kind in EMBEDDED:
         known: list[str] | tuple[str, ...] = EMBEDDED[kind]
     elif kind in entries:
         known = [o.name for o in entries[kind].options]
+        keyed = {o.name for o in entries[kind].options if o.type == "keys"}
     else:
         raise _unknown_kind(kind, form, entries)
     arguments, at = [], form.cdr
@@ -55,8 +57,45 @@ def read_source(d: Declaration, tail: Cons, more: tuple[str, ...] = ()) -> ReadS
     if "*" in known:  # any keyword: a field's name
         known = [t.car.name.lower() for t in tails(at)[::2] if getattr(t.car, "keyword", False)]
     for key, value in keyword_pairs(d, at, (*known, *more), kind).items():
-        options[key] = _literal_or_slot(d, value, f":{key} of {kind}")
+        what = f":{key} of {kind}"
+        options[key] = _keys(d, value, what) if key in keyed else _literal_or_slot(d, value, what)
     return ReadSource(kind, arguments, options, span)
+
+
+def _keys(d: Declaration, tail: Cons, what: str) -> list[Any]:
+    """((NAME [:weight FORM])+): names of columns, each with a weight. A string is a name as it is
+    written, a symbol one of small letters."""
+    hint = f"{what.split()[0]} ((prompt :weight 0) (answer :weight 1))"
+    if not is_literal_list(tail.car) or tail.car is NIL:
+        raise d.refuse(f"{what} is a list of keys", tail, hint=hint)
+    found = []
+    for part in literal(d, tail, what):
+        if part.car.__class__ is not Cons:
+            raise d.refuse(f"a key of {what} is a list, (name :weight 1)", part, hint=hint)
+        name, *rest = literal(d, part, f"a key of {what}")
+        given = keyword_pairs(d, rest[0] if rest else NIL, ("weight",), f"a key of {what}")
+        written = name.car
+        named = (
+            written.text() if isinstance(written, String) else d.name(name, "a key").name.lower()
+        )
+        weight = d.slot(given["weight"], f":weight of {named}") if "weight" in given else None
+        found.append(Key(named, weight))
+    return found
+
+
+class Key:
+    """A name and the slot of its weight, 1 where none is said."""
+
+    __slots__ = ("name", "weight")
+
+    def __init__(self, name: str, weight: Slot | None) -> None:
+        self.name, self.weight = name, weight
+
+    def value(self) -> tuple[str, float]:
+        weight = 1.0 if self.weight is None else self.weight.number()
+        if self.weight is not None and not 0 <= weight < float("inf"):
+            raise self.weight.refuse("a number from 0")
+        return self.name, weight
 
 
 def _literal_or_slot(d: Declaration, tail: Cons, what: str) -> Any:
@@ -98,4 +137,6 @@ def made_source(read: ReadSource) -> SourceDeclaration:
 def _source_value(value: Any) -> Any:
     if isinstance(value, Slot):
         return value.value if isinstance(value.value, Function) else value.python()
+    if isinstance(value, Key):
+        return value.value()
     return tuple(_source_value(v) for v in value)

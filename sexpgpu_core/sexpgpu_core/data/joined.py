@@ -1,0 +1,181 @@
+"""`(jsonl PATH ... :tokens ((prompt :weight 0) (answer :weight 1)))`: texts joined to documents.
+
+A line is a document: the texts of the keys, one after the other, whose tokens have their key's
+weight. One scan writes them to the cache, a piece at a time; what it found needs no NumPy. Law: the
+tokens of a document are those of its texts, and each has the weight of the text that it is of.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ..diagnostics import Problem, problem
+from ..experiment.protocols import Header, Options
+from . import files, index
+from .encoding import Encoding, rank_type, ranks
+from .pieces import pieces
+from .rows import FileRows, Rows, rows_of
+from .scanning import Piece
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_CONVERTED = 1 << 22
+"""Characters that become ranks together."""
+
+
+def header(options: Options) -> Header:
+    """Tokens, documents and vocabulary of the texts that `:tokens` names."""
+    paths = tuple(files.paths_of(options["arguments"], options["base"]))
+    given = _given(paths, options)
+    found = index.facts("joined", given, lambda: _scan(paths, options))
+    return {
+        "tokens": found["tokens"],
+        "fields": {"tokens": ("i32", ()), "weights": ("f32", ())},
+        "vocab": len(found["characters"]) if _is_chars(options) else 256,
+        "documents": found["documents"],
+        "keys": tuple(options["tokens"]),
+        "paths": paths,
+    }
+
+
+def _given(paths: Sequence[Path], options: Options) -> tuple[Any, ...]:
+    names = [name for name, _ in options["tokens"]]
+    return index.stamp(paths), names, _is_chars(options)
+
+
+def _is_chars(options: Options) -> bool:
+    return bool(options.get("tokenizer") == ":chars")
+
+
+# The scan -------------------------------------------------------------------------------------
+
+
+def _scan(paths: Sequence[Path], options: Options) -> dict[str, Any]:
+    """Texts to the cache: their code units, then how many tokens each has."""
+    names = [name for name, _ in options["tokens"]]
+    chars, lengths, seen = _is_chars(options), array("q"), set[str]()
+    with index.filled("joined", _given(paths, options)) as into:
+        for piece in pieces("jsonl", paths, options):
+            for row in range(len(piece.lines)):
+                _join([_text(piece, name, row) for name in names], chars, into, lengths, seen)
+        into.write(memoryview(lengths))
+    if not len(lengths):
+        raise problem("E-DATA-SMALL", f"{paths[0].name} has no rows", file_read=paths[0].name)
+    return {
+        "tokens": sum(lengths),
+        "documents": len(lengths) // len(names),
+        "characters": "".join(sorted(seen)),
+    }
+
+
+def _join(
+    texts: Sequence[str], chars: bool, into: BinaryIO, lengths: array[int], seen: set[str]
+) -> None:
+    """One document. A lone surrogate, which no encoding has, becomes a question mark."""
+    for text in texts:
+        units = text.encode("utf-32-le" if chars else "utf-8", errors="replace")
+        into.write(units)
+        lengths.append(len(units) // (4 if chars else 1))
+        if chars:
+            seen.update(units.decode("utf-32-le"))
+
+
+def _text(piece: Piece, name: str, row: int) -> str:
+    """The text of a key in one row. Raises E-FIELD, E-DATA-TYPE."""
+    value = piece.columns[name][row] if name in piece.columns else None
+    if isinstance(value, str):
+        return value
+    raise _no_text(piece, name, row, value)
+
+
+def _no_text(piece: Piece, name: str, row: int, value: Any) -> Problem:
+    from ..diagnostics import nearest
+
+    there = [n for n, values in piece.columns.items() if isinstance(values[row], str)]
+    near = nearest(name, there)
+    known = "texts of that line: " + " ".join(there) if there else "that line has no text"
+    return problem(
+        "E-DATA-TYPE",
+        f"{piece.path.name}:{piece.lines[row]}: {name} is "
+        + ("not there" if value is None else f"{value!r:.40}, and no text"),
+        hint=f"did you mean {near}?" if near else known,
+        field=name,
+        row=piece.lines[row],
+    )
+
+
+# What is read ---------------------------------------------------------------------------------
+
+
+class JoinedTexts(Encoding):
+    """Tokens of documents, read where the scan put them."""
+
+    def __init__(self, options: Options) -> None:
+        import numpy as np
+
+        said = header(options)
+        count, paths, given = said["tokens"], said["paths"], _given(said["paths"], options)
+        where = index.place("joined", given)
+        if not where.is_file():  # the cache lost it
+            _scan(paths, options)
+        chars, weights = _is_chars(options), [weight for _, weight in said["keys"]]
+        lengths = np.fromfile(where, np.int64, offset=count * (4 if chars else 1))
+        self._ends = np.cumsum(lengths)
+        self._edges = np.r_[0, self._ends[len(weights) - 1 :: len(weights)]]
+        self._weights = _Weights(self._ends, np.asarray(weights, np.float32))
+        if chars:
+            found = index.facts("joined", given, lambda: _scan(paths, options))
+            self.characters = found["characters"]
+            self._tokens = _ranked(where, count, given, found["characters"])
+        else:
+            self._tokens = FileRows(where, np.uint8, count)
+
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def tokens(self) -> Any:
+        return self._tokens
+
+    def weights(self) -> Any:
+        """The weight of each token (T)."""
+        return self._weights
+
+    def borders(self) -> Any:
+        """Where each document begins, and the length (D + 1)."""
+        return self._edges
+
+
+class _Weights(Rows):
+    """A weight a token, by the text that it is of: `ends` (D K) of texts, a weight a key (K)."""
+
+    def __init__(self, ends: np.ndarray, of: np.ndarray) -> None:
+        self._ends, self._of = ends, of
+        self.dtype, self.shape = of.dtype, (int(ends[-1]),)
+
+    def take(self, first: np.ndarray, out: np.ndarray) -> None:
+        import numpy as np
+
+        at = np.asarray(first)[:, None] + np.arange(out.shape[1])
+        text = np.searchsorted(self._ends, at, side="right")
+        out[...] = self._of[text % len(self._of)]
+
+
+def _ranked(where: Path, count: int, given: Any, characters: str) -> Rows:
+    """Code points to ranks among the characters, a file of the cache that is made once."""
+    import numpy as np
+
+    path, dtype = index.place("ranks", given), np.dtype(rank_type(characters))
+    if not path.is_file() or path.stat().st_size != count * dtype.itemsize:
+        with index.filled("ranks", given) as into:
+            for part in _parts(FileRows(where, np.uint32, count)):
+                into.write(ranks(part, characters).tobytes())
+    return FileRows(path, dtype, count)
+
+
+def _parts(points: Rows) -> Iterator[np.ndarray]:
+    for start in range(0, len(points), _CONVERTED):
+        yield rows_of(points, slice(start, min(start + _CONVERTED, len(points))))
