@@ -12,8 +12,10 @@ from typing import Any
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.kernel import View
 
+from .dnn import attention_graph
 from .frame import Frame
 from .memory import Arena
+from .planned import Planned
 from .work import LibraryCall
 
 
@@ -24,8 +26,8 @@ def attention(frame: Frame) -> None:
     sides = [frame.side(v) for v in views]
     spans = tuple(s.span(i >= len(call.inputs)) for i, s in enumerate(sides))
     name = call.node.operation
-    work = Attention(call.node.get("causal"), call.node.get("window"), call.node.get("scale"))
-    made = work.forward if name == "attention-forward" else work.backward
+    rule = Attention(call.node.get("causal"), call.node.get("window"), call.node.get("scale"))
+    made = rule.forward if name == "attention-forward" else rule.backward
 
     def run(arena: Arena, *addresses: int) -> None:
         arrays = [_array(arena, at, view) for at, view in zip(addresses, views)]
@@ -34,7 +36,8 @@ def attention(frame: Frame) -> None:
             array[...] = value
 
     addresses = tuple(s.address for s in sides)
-    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit))
+    work = Planned(attention_graph(call), addresses)
+    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
 
 
 def _array(arena: Arena, address: int, view: View) -> Any:

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.kernel import NodeCall
 
+from .dnn import DTYPES, SEEN, convolution_graph
 from .frame import Frame
 from .memory import Arena
+from .planned import Planned
 from .work import LibraryCall
 
 
@@ -20,8 +22,10 @@ def referenced(frame: Frame) -> None:
     spans = tuple(s.span(k >= given) for k, s in enumerate(sides))
     addresses = tuple(s.address for s in sides)
     name = call.node.operation
+    known = name in SEEN and call.outputs[0].dtype in DTYPES
+    work = Planned(convolution_graph(call), addresses) if known else None
     frame.records.append(
-        LibraryCall(name, _stand_in(call), addresses, spans, frame.number, frame.commit)
+        LibraryCall(name, _stand_in(call), addresses, spans, frame.number, frame.commit, work)
     )
 
 

@@ -5,19 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakKeyDictionary
 
-from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.ir.types import WIDTH
 
 from .gemm import Gemm
-from .tuning import Choice, Tuning, fastest
+from .tuning import CANDIDATES, Choice, timed, tuning
 
 if TYPE_CHECKING:
     from .driver import Driver
 
-CANDIDATES = 8
-"""Algorithms that are timed, the likeliest first."""
 WORKSPACE = 32 << 20
 """Bytes that an algorithm may ask for; NVIDIA recommends this much on an H100."""
 THIRD = {"matmul": (None, None), "matmul-bias": (2, None), "matmul-gelu": (2, 4)}
@@ -56,16 +52,6 @@ def multiplier() -> Multiplier:
     return Handle()
 
 
-@functools.cache
-def tuning() -> Tuning:
-    """Of this process."""
-    return Tuning()
-
-
-_scratch: WeakKeyDictionary[Driver, int] = WeakKeyDictionary()
-"""Where algorithms work while they are timed."""
-
-
 class Multiply:
     """One product. `arguments`: the record's, which are timed on: nothing that lives is written,
     since no product's result is kept from step to step."""
@@ -93,20 +79,11 @@ class Multiply:
     def _timed(self, driver: Driver) -> Choice:
         assert self._described is not None
         found = multiplier().choices(self._described, CANDIDATES, WORKSPACE)
-        if not found:
-            raise problem(
-                "E-DEVICE-OPERATION",
-                f"cuBLASLt has no algorithm for {self.gemm.key}",
-                operation=self.gemm.epilogue,
-                device="cuda",
-            )
-        if driver not in _scratch:
-            _scratch[driver] = driver.allocate(WORKSPACE)
-        stream, room = driver.stream(), _scratch[driver]
-        launches = [
-            functools.partial(self._launch, c, self._arguments, room, int(stream)) for c in found
-        ]
-        return found[fastest(driver, stream, launches)]
+
+        def launch(choice: Choice, workspace: int, stream: int) -> None:
+            self._launch(choice, self._arguments, workspace, stream)
+
+        return timed(driver, found, launch, f"{self.gemm.key} in cuBLASLt")
 
     def run(self, stream: int, pointers: Sequence[int]) -> None:
         """`pointers`: the record's arguments, then the workspace's address."""

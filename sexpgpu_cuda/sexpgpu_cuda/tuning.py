@@ -6,17 +6,24 @@ Picks are kept for the machine by all that they depend on, and are a document th
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
+from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.object_cache import ContentCache
 
 if TYPE_CHECKING:
     from .driver import Driver, Handle
 
+CANDIDATES = 8
+"""Algorithms that are timed, the likeliest first."""
+WORKSPACE = 256 << 20
+"""Bytes that an algorithm may ask for."""
 ROUNDS, RUNS = 3, 5
 """Each candidate is timed so often, so many launches at a time; its best time counts."""
 
@@ -64,6 +71,34 @@ class Tuning:
 def read(document: str) -> dict[str, Choice]:
     """What `Tuning.document` wrote."""
     return {key: Choice(*given) for key, given in json.loads(document).items()}
+
+
+@functools.cache
+def tuning() -> Tuning:
+    """Of this process."""
+    return Tuning()
+
+
+_rooms: WeakKeyDictionary[Driver, int] = WeakKeyDictionary()
+
+
+def room(driver: Driver) -> int:
+    """Address of WORKSPACE bytes where algorithms work while they are timed."""
+    if driver not in _rooms:
+        _rooms[driver] = driver.allocate(WORKSPACE)
+    return _rooms[driver]
+
+
+def timed(
+    driver: Driver, found: Sequence[Choice], launch: Callable[[Choice, int, int], None], what: str
+) -> Choice:
+    """The fastest. `launch(choice, workspace, stream)` enqueues it. Raises E-DEVICE-OPERATION
+    where there is none."""
+    if not found:
+        raise problem("E-DEVICE-OPERATION", f"no algorithm does {what}", device="cuda")
+    stream, place = driver.stream(), room(driver)
+    launches = [functools.partial(launch, c, place, int(stream)) for c in found]
+    return found[fastest(driver, stream, launches)]
 
 
 def _name(key: str) -> str:

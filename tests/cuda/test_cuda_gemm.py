@@ -4,11 +4,11 @@ the views, the result is NumPy's."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from host_driver import HostDriver
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,21 +69,6 @@ class Column:
             (of.rows, of.columns), "f8", self.memory.data, start * WIDTH,
             (WIDTH, of.leading * WIDTH),
         )  # fmt: skip
-
-
-class Driver:
-    """What a product asks of a driver while it is prepared."""
-
-    def properties(self) -> SimpleNamespace:
-        return SimpleNamespace(name="none")
-
-    def allocate(self, size: int) -> int:
-        return 0
-
-    def stream(self) -> int:
-        return 7
-
-    def synchronize(self, stream: int) -> None: ...
 
 
 def laid(memory: Any, at: int, shape: tuple[int, ...], order: tuple[int, ...]) -> Any:
@@ -187,7 +172,7 @@ def test_epilogues_get_their_pointers(operation: str, monkeypatch: Any, tmp_path
     monkeypatch.setattr(multiply, "tuning", lambda: picks)
     arguments = tuple(WIDTH * v.offset for v in views)
     work = Multiply(gemm, arguments)
-    work.prepare(Driver())  # type: ignore[arg-type]
+    work.prepare(HostDriver())  # type: ignore[arg-type]
     assert work.workspace_bytes in (16, 32)
     assert set(column.timed) == {"00", "01"}
     work.run(7, (*arguments, 0))
