@@ -17,6 +17,9 @@ MARKERS = ("&OPTIONAL", "&REST", "&BODY", "&KEY", "&ALLOW-OTHER-KEYS", "&AUX", "
 ORDER = {"&OPTIONAL": 1, "&REST": 2, "&BODY": 2, "&KEY": 3, "&ALLOW-OTHER-KEYS": 4, "&AUX": 5}
 
 
+SHOWN = "as in (x &optional (y 1) &rest more), (x &key (y 1) (z 2 z-given))"
+
+
 class Parameter(NamedTuple):
     """An optional, keyword or aux parameter. `pattern`: a symbol or, nested, a LambdaList."""
 
@@ -72,7 +75,7 @@ class _Parser:
         self.mode = ""
 
     def wrong(self, why: str, hint: str | None = None) -> Exception:
-        return problem("E-FORM-SHAPE", f"lambda list: {why}", hint=hint, span=self.span)
+        return problem("E-FORM-SHAPE", f"lambda list: {why}", hint=hint or SHOWN, span=self.span)
 
     def parse(self) -> LambdaList:
         rest = self.form

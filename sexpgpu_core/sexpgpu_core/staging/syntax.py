@@ -6,7 +6,7 @@ hands them to the declaration, which checks their values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Change, Edit, Problem, nearest, problem
@@ -123,12 +123,14 @@ def python_value(value: Value) -> Any:
 
 
 class Declaration:
-    """One form taken apart. `finish` is called with the slots filled: the form's value."""
+    """One form taken apart. `finish` is called with the slots filled: the form's value. `option`:
+    the option or clause that is being read."""
 
-    __slots__ = ("finish", "head", "slots", "span")
+    __slots__ = ("finish", "head", "option", "slots", "span")
 
     def __init__(self, form: Cons) -> None:
         self.head = form.car.name.lower() if form.car.__class__ is Symbol else "form"
+        self.option = ""
         self.span = span_of(form)
         self.slots: list[Slot] = []
         self.finish: Callable[[], Value] = lambda: NIL
@@ -152,7 +154,10 @@ class Declaration:
         )
 
     def refuse(self, message: str, tail: Value = None, hint: str | None = None) -> Problem:
-        """E-FORM-SHAPE of this form."""
+        """E-FORM-SHAPE of this form; without a hint the form is shown."""
+        from .shown import shown
+
+        hint = hint or shown(self.head, self.option)
         found = problem("E-FORM-SHAPE", f"{self.head}: {message}", hint=hint)
         return found.locate((element_span(tail) if tail is not None else None) or self.span)
 
@@ -243,6 +248,7 @@ def keyword_pairs(
     while at.__class__ is Cons:
         name = option_name(declaration, at, known, what)
         if at.cdr.__class__ is not Cons:
+            declaration.option = f"{declaration.option} {name}".strip()
             raise declaration.refuse(f":{name} has no value", at)
         if name in found:
             what = what or declaration.head
@@ -252,6 +258,15 @@ def keyword_pairs(
         found[name] = at.cdr
         at = at.cdr.cdr
     return found
+
+
+def each(declaration: Declaration, options: Mapping[str, Cons]) -> Iterator[tuple[str, Cons]]:
+    """Options one by one; what is wrong while one is read shows it."""
+    around = declaration.option
+    for name, tail in options.items():
+        declaration.option = f"{around} {name}".strip()
+        yield name, tail
+    declaration.option = around
 
 
 def option_name(

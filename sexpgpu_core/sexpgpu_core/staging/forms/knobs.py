@@ -27,6 +27,7 @@ from ..scan import adopted
 from ..syntax import (
     Declaration,
     Slot,
+    each,
     elements,
     keyword_pairs,
     literal,
@@ -282,7 +283,7 @@ def defsweep(form: Cons, environment: Value) -> Value:
     name = d.name(form.cdr, "the name of the sweep").name.lower()
     doc, rest = take_doc(form.cdr.cdr)
     options = keyword_pairs(d, rest, SWEEP_OPTIONS)
-    read: dict[str, Any] = {k: _sweep_option(d, k, t) for k, t in options.items()}
+    read: dict[str, Any] = {k: _sweep_option(d, k, t) for k, t in each(d, options)}
     d.finish = lambda: _finish_sweep(d, name, doc, read)
     return d.expansion()
 

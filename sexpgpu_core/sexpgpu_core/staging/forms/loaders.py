@@ -20,6 +20,7 @@ from ..host import host
 from ..syntax import (
     Declaration,
     Slot,
+    each,
     elements,
     is_literal_list,
     keyword_pairs,
@@ -79,7 +80,9 @@ class LoaderReader:
             raise _unknown_clause(word, form)
         if word in self.read and word not in ("stage", "map", "counter"):
             raise problem("E-TWICE", f"{self.name} has two ({word} ...)").locate(form.span)
+        d.option = word
         getattr(self, "_" + word.replace("-", "_"))(form)
+        d.option = ""
 
     def _source(self, form: Cons) -> None:
         self.read["source"] = read_source(self.d, _one(self.d, form))
@@ -115,7 +118,7 @@ class LoaderReader:
     def _window_slots(self, rest: Value) -> dict[str, Slot]:
         d = self.d
         if rest.__class__ is not Cons:
-            raise d.refuse("windows has a size", hint="(windows 64)")
+            raise d.refuse("windows has a size")
         slots = {"size": d.slot(rest, "the size of windows")}
         options = keyword_pairs(d, self._least(rest.cdr, slots), WINDOW_OPTIONS, "windows")
         slots.update({k: d.slot(t, f":{k} of windows") for k, t in options.items()})
@@ -180,14 +183,12 @@ class LoaderReader:
     def _stage(self, form: Cons) -> None:
         d = self.d
         if form.cdr.__class__ is not Cons or not getattr(form.cdr.car, "keyword", False):
-            raise d.refuse(
-                "a stage has a keyword as its name", hint="(stage :train :split (0 0.9))"
-            )
+            raise d.refuse("a stage has a keyword as its name")
         name = form.cdr.car.name.lower()
         if name in self.stages:
             raise problem("E-TWICE", f"{self.name} has two stages :{name}").locate(form.span)
         options = keyword_pairs(d, form.cdr.cdr, STAGE_OPTIONS, "stage")
-        self.stages[name] = {k: self._stage_option(k, t) for k, t in options.items()}, form.span
+        self.stages[name] = {k: self._stage_option(k, t) for k, t in each(d, options)}, form.span
 
     def _stage_option(self, key: str, tail: Cons) -> Any:
         d = self.d
@@ -197,7 +198,8 @@ class LoaderReader:
             return read_source(d, tail)
         if key == "windows":
             if is_literal_list(tail.car):
-                return self._window_slots(literal(d, tail, ":windows")[0])
+                parts = literal(d, tail, ":windows")
+                return self._window_slots(parts[0] if parts else NIL)
             return {"size": d.slot(tail, "the size of windows")}
         if key == "map":
             rows = literal(d, tail, ":map")

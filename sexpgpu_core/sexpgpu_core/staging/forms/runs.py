@@ -19,6 +19,7 @@ from ..host import host
 from ..syntax import (
     Declaration,
     Slot,
+    each,
     is_literal_list,
     keyword_pairs,
     literal,
@@ -57,7 +58,7 @@ def made_steps(slots: list[Slot]) -> tuple[int | str, ...]:
 def defrun(form: Cons, environment: Value) -> Value:
     """(defrun :steps n | :epochs n | :until (KEY n) option...): the run; last, once."""
     d = Declaration(form)
-    read = {k: _run_option(d, k, t) for k, t in keyword_pairs(d, form.cdr, RUN_OPTIONS).items()}
+    read = {k: _run_option(d, k, t) for k, t in each(d, keyword_pairs(d, form.cdr, RUN_OPTIONS))}
     lengths = [k for k in ("steps", "epochs", "until") if k in read]
     if len(lengths) != 1:
         raise problem(
@@ -183,7 +184,7 @@ def defeval(form: Cons, environment: Value) -> Value:
     d = Declaration(form)
     name = d.name(form.cdr, "the name of the pass").name.lower()
     doc, rest = take_doc(form.cdr.cdr)
-    read = {k: _pass_option(d, k, t) for k, t in keyword_pairs(d, rest, PASS_OPTIONS).items()}
+    read = {k: _pass_option(d, k, t) for k, t in each(d, keyword_pairs(d, rest, PASS_OPTIONS))}
     if "loader" not in read and "output" not in read:
         raise problem(
             "E-MISSING", f"pass {name} has neither :loader nor :output", hint=":loader (text :val)"
