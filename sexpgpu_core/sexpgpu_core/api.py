@@ -276,35 +276,6 @@ def _stopped(found: list[Diagnostic], evaluator: Any, source: Source | None) -> 
     return CheckReport(ordered([*found, *warnings]), reached, False, None, None, output)
 
 
-def evaluate(
-    file: str | Path | Source,
-    form: str,
-    *,
-    variant: str | None = None,
-    sets: Sets = (),
-    steps: int | None = None,
-    seed: int | None = None,
-    point: str | None = None,
-    expand: bool = False,
-) -> list[tuple[str, str]]:
-    """The values of a form in a file's environment: (text, type) each.
-
-    `expand`: what its macro makes of the form instead. The file may be no run.
-    """
-    from .staging.scan import is_run, scan
-
-    source = file if isinstance(file, Source) else read_source(Path(file))
-    chosen = (variant, steps, seed, point)
-    if sets or any(c is not None for c in chosen) or is_run(scan(source)):
-        loaded = load(source, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
-        evaluator = loaded.evaluator
-    else:
-        evaluator = library(source)
-    if expand:
-        return evaluator.shown(evaluator.evaluate(f"(macroexpand-1 '{form})"))[:1]
-    return evaluator.shown(evaluator.evaluate(form))
-
-
 def library(source: Source, registry: Registry | None = None) -> Evaluator:
     """The evaluator of a file that is no run: a module, or definitions and forms alone."""
     from .evaluator.machine import Limits

@@ -1,10 +1,11 @@
-"""What the compiler makes of a file: a program's graph as text, and what each pass did.
+"""What the compiler makes of a file: graphs as text, what each pass did, values of forms.
 
 Like `api`: a path or a `spans.Source` and a selection, Problem or Problems for a user's mistakes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from . import api
 from .api import Sets
 from .device import Code
 from .diagnostics import nearest, problem
+from .lisp_files import read_source
 from .registry import Registry
 from .spans import Source
 
@@ -97,6 +99,42 @@ def explanation(
     if model:
         raise problem("E-USAGE-VALUE", f"--gpu says nothing of the device {device.name}")
     return {**facts, **explained(compiled, device, operations, measured(device, operations, None))}
+
+
+def evaluate(
+    file: str | Path | Source,
+    form: str,
+    *,
+    variant: str | None = None,
+    sets: Sets = (),
+    steps: int | None = None,
+    seed: int | None = None,
+    point: str | None = None,
+    expand: bool = False,
+    run: bool = False,
+    length: int | None = None,
+    written: Callable[[str], Any] = str,
+) -> list[tuple[str, str]]:
+    """The values of a form in a file's environment: (text, type) each. The file may be no run.
+
+    `expand`: what its macro makes of the form instead; `run`, `length`: as compile.evaluating has
+    them; `written`: told what was printed."""
+    from .compile.evaluating import Forms
+    from .staging.scan import is_run, scan
+
+    source = file if isinstance(file, Source) else read_source(Path(file))
+    chosen = (variant, steps, seed, point)
+    registry = api.plugins()
+    if sets or any(c is not None for c in chosen) or is_run(scan(source)):
+        loaded = api.load(source, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
+        forms = Forms(loaded.evaluator, api.operations(registry), loaded.experiment)
+    else:
+        forms = Forms(api.library(source), api.operations(registry), None)
+    try:
+        value = forms.values(f"(macroexpand-1 '{form})" if expand else form)
+        return forms.shown(value, run, length)[: 1 if expand else None]
+    finally:
+        written("".join(forms.evaluator.output))
 
 
 def machine_code(

@@ -284,3 +284,46 @@ def test_names_of_runs_are_completed(
     with pytest.raises(SystemExit):
         program()
     assert capsys.readouterr().out.split() == [f"plain,{name}" for name in wanted]
+
+
+DIGITS = str(Path(__file__).parents[2] / "examples" / "digits.lisp")
+
+
+@pytest.mark.parametrize(
+    ("form", "type", "elements"),
+    [
+        ("(tensor '(1 2 3))", "#<tensor i32 (3)>", "(1 2 3)"),
+        ("(softmax (tensor '(0.0 0.0)))", "#<tensor f32 (2)>", "(0.5 0.5)"),
+        ("(list (ones '(2 2)) 5)", "(#<tensor f32 (2 2)> 5)", "(((1.0 1.0) (1.0 1.0)) 5)"),
+        ("(cast 0.1 :bf16)", "#<tensor bf16 ()>", "0.100098"),
+        ("(> (iota 2) 0)", "#<tensor bool (2)>", "(nil t)"),
+        ("(shape (nn:linear (ones '(2 3)) 4))", "(2 4)", "(2 4)"),
+        ("(+ 1 width)", "257", "257"),
+    ],
+)
+def test_a_form_of_tensors_is_its_type_and_with_run_its_elements(
+    program: Program, form: str, type: str, elements: str
+) -> None:
+    assert program("eval", DIGITS, form).out.strip() == type
+    assert program("eval", DIGITS, form, "--run").out.strip() == elements
+
+
+def test_eval_runs_a_model_with_the_parameters_that_it_begins_with(program: Program) -> None:
+    form = "(classifier (ones '(2 64)))"
+    told = program("eval", DIGITS, form, "--run", "--json").document["values"]
+    other = program("eval", DIGITS, form, "--run", "--json", "--seed", "7").document["values"]
+    assert told == program("eval", DIGITS, form, "--run", "--json").document["values"]
+    assert told[0]["type"] == "tensor f32 (2 10)"
+    assert told[0]["text"] != other[0]["text"]
+
+
+def test_eval_cuts_what_is_long_and_prints_what_a_form_prints_apart(program: Program) -> None:
+    assert program("eval", DIGITS, "(iota 9)", "--run", "--print-length", "2").out == "(0 1 ...)\n"
+    whole = program("eval", DIGITS, "(iota 500)", "--run", "--print-length", "0", "--limit", "0")
+    assert whole.out.endswith(" 499)\n")
+    assert len(program("eval", DIGITS, "(iota 500)", "--run").out) < 500
+    assert program("eval", DIGITS, "(list 1 2 3)", "--print-length", "1").out == "(1 ...)\n"
+    done = program("eval", DIGITS, '(progn (princ "told") 1)')
+    assert (done.out, done.err.strip()) == ("1\n", "told")
+    assert program("eval", DIGITS, "1", "--run", "--expand").exit == 2
+    assert "E-RUN-INDEX" in program("eval", DIGITS, "(gather (iota 2) (iota 4))", "--run").err

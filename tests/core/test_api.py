@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sexpgpu_core import api
+from sexpgpu_core import api, inspection
 from sexpgpu_core.diagnostics import Problems
 from sexpgpu_core.spans import Source
 
@@ -25,17 +25,17 @@ def test_what_is_wrong_in_a_module_is_said() -> None:
 
 
 def test_a_form_is_evaluated_in_a_file_that_is_no_run() -> None:
-    assert api.evaluate(Source("m.lisp", MODULE), "(hidden 4)")[0][0] == "16"
+    assert inspection.evaluate(Source("m.lisp", MODULE), "(hidden 4)")[0][0] == "16"
     with pytest.raises(Problems):
-        api.evaluate(Source("m.lisp", "(car 1)"), "1")
+        inspection.evaluate(Source("m.lisp", "(car 1)"), "1")
 
 
 def test_a_selection_asks_for_a_run() -> None:
     with pytest.raises(Problems) as raised:
-        api.evaluate(Source("m.lisp", MODULE), "(hidden 4)", seed=1)
+        inspection.evaluate(Source("m.lisp", MODULE), "(hidden 4)", seed=1)
     assert "E-MISSING" in [d.code for d in raised.value.diagnostics]
 
 
 def test_a_form_is_expanded_one_step() -> None:
-    [(text, _)] = api.evaluate(Source("m.lisp", MODULE), "(while t (print 1))", expand=True)
+    [(text, _)] = inspection.evaluate(Source("m.lisp", MODULE), "(while t (print 1))", expand=True)
     assert text == "(loop (unless t (return)) (print 1))"

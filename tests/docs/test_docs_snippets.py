@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sexpgpu_core import api
+from sexpgpu_core import api, inspection
 from sexpgpu_core.diagnostics import Diagnostic, Problems
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.evaluator.printer import print_text
@@ -171,7 +171,7 @@ def test_lisp_of_the_pages_runs(block: Block) -> None:
         forms, valued = parted(block.text)
         text = completed(forms)
         for form, value in valued:
-            assert [v for v, _ in api.evaluate(Source("page.lisp", text), form)] == [value]
+            assert [v for v, _ in inspection.evaluate(Source("page.lisp", text), form)] == [value]
         report = api.check(Source("page.lisp", text), device="cpu")
     else:
         report = api.check(Source("page.lisp", block.text), device="cpu")

@@ -151,16 +151,14 @@ def _initial(
             return _initial(stage, "state", path, seed, others)
         if parameter is None:
             return None
-        return _declared(parameter, seed, others)
+        return declared(parameter, seed, others)
     if kind == "state":
         state = stage.traced.states.get(path)
-        return None if state is None else _declared(state, seed, others)
+        return None if state is None else declared(state, seed, others)
     return _optimizer(stage, path)
 
 
-def _declared(
-    made: Parameter | State, seed: int, others: Callable[[str], np.ndarray]
-) -> np.ndarray:
+def declared(made: Parameter | State, seed: int, others: Callable[[str], np.ndarray]) -> np.ndarray:
     """What `:init` gives."""
     if isinstance(made.init, InitProgram):
         return made.init.value(made.type, others)
