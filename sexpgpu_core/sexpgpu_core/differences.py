@@ -154,7 +154,11 @@ def _optimizer(traces: Traces) -> dict[str, str]:
 def difference(a: Facts, b: Facts, areas: tuple[str, ...] = ()) -> Difference:
     """`areas`: only these."""
     trains = a.experiment_id != b.experiment_id
-    found = [c for area in (*AREAS, "module") for c in _changes(area, a, b, trains)]
+    found = [
+        c
+        for area in (*AREAS, "module")
+        for c in _renamed(list(_changes(area, a, b, trains)), _alike(area, a, b, trains))
+    ]
     told = [c for c in found if not areas or c.area in areas]
     if not trains and a.text == b.text and a.selection == b.selection and not found:
         return Difference("identical", "identical", told)
@@ -182,6 +186,33 @@ def _changes(area: str, a: Facts, b: Facts, trains: bool) -> Iterator[Change]:
         yield Change(area, path, kind, before, after, matters)
 
 
+def _alike(area: str, a: Facts, b: Facts, trains: bool) -> bool:
+    """Whether what is gone and what is new of an area are one thing under two names, where they say
+    the same: knobs, if training is one; parameters, if the graph does as many of each operation."""
+    if area == "parameter":
+        counts = [
+            {k: n for k, n in of.areas["graph"].items() if not k.endswith(" hash")} for of in (a, b)
+        ]
+        return counts[0] == counts[1]
+    return area == "evaluation" or (area == "knob" and not trains)
+
+
+def _renamed(found: list[Change], alike: bool) -> list[Change]:
+    """With one change in place of each two that only a name tells apart, in order."""
+    if not alike:
+        return found
+    gone = [c for c in found if c.kind == "removed"]
+    kept: list[Change] = []
+    for change in found:
+        old = next((c for c in gone if c.a == change.b), None) if change.kind == "added" else None
+        if old is None:
+            kept.append(change)
+            continue
+        gone.remove(old)
+        kept[kept.index(old)] = change._replace(kind="renamed", a=old.path, b=change.path)
+    return kept
+
+
 def _short(found: list[Change]) -> str:
     """The first few changes, of the area that says most: knobs, if they say it all."""
     by = {area: [c for c in found if c.area == area] for area in (*AREAS, "module")}
@@ -194,6 +225,9 @@ def _short(found: list[Change]) -> str:
 def said(change: Change) -> str:
     """One change in words."""
     where = change.path if change.area == "knob" else f"{change.area} {change.path}"
+    if change.kind == "renamed":
+        old = change.a if change.area == "knob" else f"{change.area} {change.a}"
+        return f"{old} renamed {change.b}"
     if change.kind in ("added", "removed"):
         return f"{where} {change.kind}: {_cut(change.a or change.b)}"
     return f"{where} {_cut(change.a)} -> {_cut(change.b)}"

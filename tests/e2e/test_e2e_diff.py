@@ -89,6 +89,41 @@ def test_runs_are_sides_too_with_their_numbers(mine: Folder) -> None:
     assert ("run", "seed") in paths(latest)
 
 
+def test_names_alone_are_renamed(mine: Folder) -> None:
+    mine.write("y.lisp", FILE.replace("network", "other"))
+    document = told(mine.quick("diff", "x.lisp", "y.lisp", "--json", "--area", "parameter"))
+    assert {c["kind"] for c in document["changes"]} == {"renamed"}
+    assert all(c["trains"] for c in document["changes"])
+    first = document["changes"][0]
+    assert (first["a"], first["b"]) == (first["a"], first["a"].replace("network", "other", 1))
+    assert first["text"].startswith("parameter network/")
+    mine.write("z.lisp", FILE.replace("decay", "shrink").replace(":weight-shrink", ":weight-decay"))
+    knobs = told(mine.quick("diff", "x.lisp", "z.lisp", "--json"))
+    assert knobs["verdict"] == "no-change-to-training"
+    (change,) = [c for c in knobs["changes"] if c["area"] == "knob"]
+    assert (change["kind"], change["text"], change["trains"]) == (
+        "renamed", "decay renamed shrink", False
+    )  # fmt: skip
+    mine.write("w.lisp", FILE.replace("network", "other").replace("(list width 27)", "(list 9 27)"))
+    apart = told(mine.quick("diff", "x.lisp", "w.lisp", "--json", "--area", "parameter"))
+    assert {c["kind"] for c in apart["changes"]} > {"added", "removed"}
+
+
+def test_a_checkpoint_is_a_side_and_two_are_told_by_what_they_hold(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    held(mine.quick("run", "x.lisp", "--name", "fast", "-q", "-s", "rate=3e-2"), 0)
+    document = told(mine.quick("diff", "one@latest", "fast@10", "--json", "--limit", "0"))
+    assert (document["a"]["kind"], document["a"]["name"]) == ("checkpoint", "one@10")
+    assert ("knob", "rate") in paths(document)
+    assert any(path.startswith("parameter:network/") for _, path in paths(document))
+    assert "tensors differ" in document["headline"]
+    same = told(mine.quick("diff", "one@10", "one@latest", "--json"))
+    assert (same["verdict"], same["changes"]) == ("identical", [])
+    file = told(mine.quick("diff", "x.lisp", "fast@10", "--json"))
+    assert paths(file) == {("knob", "rate"), ("optimizer", "group 1 lr")}
+    assert "E-CHECKPOINT-NONE" in mine.quick("diff", "one@7", "x.lisp").err
+
+
 @pytest.mark.parametrize(
     ("sides", "code", "exit_"),
     [
@@ -97,7 +132,8 @@ def test_runs_are_sides_too_with_their_numbers(mine: Folder) -> None:
         (("x.lisp", "x.lisp", "x.lisp"), "E-USAGE-VALUE", 2),
         (("x.lisp", "none"), "E-USAGE-RUN", 2),
         (("x.lisp",), "E-USAGE-RUN", 2),
-        (("x.lisp", "one@5"), "E-USAGE-VALUE", 2),
+        (("x.lisp", "one@5"), "E-USAGE-RUN", 2),
+        (("x.lisp", "one@"), "E-USAGE-RUN", 2),
         (("x.lisp", ":rat=1"), "E-KNOB-UNKNOWN", 1),
     ],
 )

@@ -15,6 +15,7 @@ from sexpgpu_core.diagnostics.render_json import diagnostic_json
 
 from .. import names, units
 from ..answer import Answer, bounded, cut, document
+from ..contents import contents
 from ..flags import several, verb
 from ..invocation import Invocation
 from ..table import table
@@ -136,36 +137,16 @@ def _tell(invocation: Invocation, found: Sequence[Diagnostic]) -> None:
         sys.stderr.write(render_all(list(found), color=color, limit=invocation.limit) + "\n")
 
 
-AREAS = {"parameter": "parameter", "optimizer": "optimizer"}
-FIELDS = {
-    **dict.fromkeys(("loaders",), "data"),
-    **dict.fromkeys(("metrics", "best", "targets"), "evaluation"),
-    **dict.fromkeys(("device", "versions", "numerics"), None),
-}
-
-
 @verb("diff")
 @click.argument("a", metavar="RUN[@STEP]", type=names.SAVE)
 @click.argument("b", metavar="RUN[@STEP]", type=names.SAVE)
 def diff(invocation: Invocation, a: str, b: str) -> Answer:
     """Say which tensors and fields of two checkpoints differ."""
-    from sexpgpu_core.checkpoint.difference import differences
-
     sides = [names.save_of(invocation, text) for text in (a, b)]
-    arrays = differences(sides[0][1], sides[1][1])
-    changes = [
-        {
-            "area": AREAS.get(change.name.partition(":")[0], "run"),
-            "path": change.name,
-            "kind": change.kind,
-            "text": change.text,
-        }
-        for change in arrays
-    ]
-    changes += _fields(sides[0][1].document, sides[1][1].document)
-    total = sides[0][1].document.get("tensors", 0)
-    headline = f"{len(arrays)} of {total} tensors differ" if arrays else "all tensors are equal"
-    verdict = "changed" if arrays else "no-change-to-training" if changes else "identical"
+    found = contents(sides[0][1], sides[1][1])
+    changes, headline = found.changes, found.headline
+    verdict = "no-change-to-training" if changes else "identical"
+    verdict = "changed" if found.arrays else verdict
     shown, left = cut(changes, invocation.limit)
     told = document(
         "diff",
@@ -193,29 +174,6 @@ def _side(run: Run, saved: Saved) -> dict[str, Any]:
         "experiment_id": told["experiment_id"],
         "ir_sha256": told["ir_sha256"],
     }
-
-
-UNTOLD = ("time", "elapsed", "files", "sha256", "run", "document", "version", "rng")
-
-
-def _fields(a: Any, b: Any) -> list[dict[str, str]]:
-    import json
-
-    found = []
-    for key in dict.fromkeys([*a, *b]):
-        old, new = a.get(key), b.get(key)
-        if key in UNTOLD or old == new:
-            continue
-        kind = "added" if key not in a else "removed" if key not in b else "changed"
-        sides = {"a": json.dumps(old), "b": json.dumps(new)}
-        area = FIELDS.get(key, "run") or key
-        text = f"{key}: {_short(sides['a'])} to {_short(sides['b'])}"
-        found.append({"area": area, "path": key, "kind": kind, **sides, "text": text})
-    return found
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 @verb("export")

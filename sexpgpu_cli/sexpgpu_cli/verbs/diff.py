@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from sexpgpu_core.records import NamedTuple
 
 from .. import names
 from ..answer import Answer, bounded, cut, document
+from ..contents import contents
 from ..flags import verb
 from ..invocation import Invocation
 
 if TYPE_CHECKING:
+    from sexpgpu_core.checkpoint.folder import Saved
     from sexpgpu_core.differences import Facts
     from sexpgpu_core.runtime.comparison import Change
     from sexpgpu_core.runtime.runs import Run
@@ -28,16 +31,17 @@ SHOWN = 15
 
 
 class Side(NamedTuple):
-    """`name` as it was written; a run where it is one."""
+    """`name` as it was written; a run where it is one; a checkpoint of it where that is meant."""
 
     kind: str
     name: str
     facts: Facts
     run: Run | None = None
+    saved: Saved | None = None
 
 
 @verb("diff")
-@click.argument("sides", metavar="SIDE [SIDE]", nargs=-1, required=True, type=names.RUN)
+@click.argument("sides", metavar="SIDE [SIDE]", nargs=-1, required=True, type=names.SAVE)
 @click.option("--exit-code", is_flag=True, help="Exit 1 where they differ.")
 @click.option(
     "--area", "areas", multiple=True, type=click.Choice(AREAS), help="Only these; several."
@@ -45,32 +49,55 @@ class Side(NamedTuple):
 def diff(
     invocation: Invocation, sides: tuple[str, ...], exit_code: bool, areas: tuple[str, ...]
 ) -> Answer:
-    """Say what differs between files, selections of a file, or runs: FILE:VARIANT,KNOB=VALUE,
-    :CHOICES of the same file, or RUN. One FILE alone: against its latest run."""
-    from sexpgpu_core.differences import difference, said
-
+    """Say what differs between files, selections of a file, runs or checkpoints: a SIDE is
+    FILE:VARIANT,KNOB=VALUE, :CHOICES of the same file, RUN, or RUN@STEP. Of two checkpoints their
+    contents too. One FILE alone: against its latest run."""
     a, b = _sides(invocation, sides)
-    found = difference(a.facts, b.facts, areas)
+    found = _difference(a, b, areas)
     shown, left = cut(found.changes, invocation.limit)
-    again = f"sexpgpu diff {' '.join(sides)} --limit 0"
+    again = f"{shlex.join(['sexpgpu', 'diff', *sides])} --limit 0"
     told = document(
         "diff",
         a=_told(a),
         b=_told(b),
         verdict=found.verdict,
         headline=found.headline,
-        changes=[_change(c) for c in shown],
+        changes=shown,
         **_results(a, b),
     )
     if left:
         told.update(omitted={"changes": left}, more=again)
     lines = [found.headline]
     listed = found.changes if not invocation.limit else found.changes[:SHOWN]
-    lines += [f"  {c.kind:<9} {said(c)}" for c in listed]
+    lines += [f"  {c['kind']:<9} {c['text']}" for c in listed]
     if len(listed) < len(found.changes):
         lines.append(f"... {len(found.changes) - len(listed)} more: {again}")
     differs = exit_code and found.verdict != "identical"
     return Answer(told, bounded("\n".join(lines), again, invocation.limit), int(differs))
+
+
+class Found(NamedTuple):
+    """As the document has it."""
+
+    verdict: str
+    headline: str
+    changes: list[dict[str, Any]]
+
+
+def _difference(a: Side, b: Side, areas: tuple[str, ...]) -> Found:
+    """Of what was written; of two checkpoints then of what they hold."""
+    from sexpgpu_core.differences import difference
+
+    found = difference(a.facts, b.facts, areas)
+    changes = [_change(c) for c in found.changes]
+    if a.saved is None or b.saved is None:
+        return Found(found.verdict, found.headline, changes)
+    inside = contents(a.saved, b.saved)
+    changes += [c for c in inside.changes if not areas or c["area"] in areas]
+    verdict = "changed" if inside.arrays else found.verdict
+    if verdict == "identical" and inside.changes:
+        verdict = "no-change-to-training"
+    return Found(verdict, f"{found.headline}; {inside.headline}", changes)
 
 
 def _sides(invocation: Invocation, sides: tuple[str, ...]) -> tuple[Side, Side]:
@@ -99,9 +126,10 @@ def _side(invocation: Invocation, text: str, file: str) -> Side:
         raise problem("E-USAGE-VALUE", f"{text} is of no file", hint="diff FILE:CHOICE :CHOICE")
     if not name or _is_file(name):
         return _of_file(name or file, choices, text if name else f"{file}{text}")
-    if "@" in text and "://" not in text:
-        hint = f"sexpgpu checkpoint diff {text} OTHER compares their arrays"
-        raise problem("E-USAGE-VALUE", "diff takes files and runs", hint=hint)
+    if "@" in text:
+        run, saved = names.save_of(invocation, text)
+        side = _of_run(run, f"{run.path.name}@{saved.step}")
+        return side._replace(kind="checkpoint", saved=saved)
     return _of_run(names.run_of(invocation, text), text)
 
 

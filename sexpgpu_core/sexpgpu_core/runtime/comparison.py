@@ -114,7 +114,8 @@ def _verdict(metric: str, a: Run, b: Run, between: tuple[float, float] | None) -
 
 
 class Change(NamedTuple):
-    """`kind`: added removed changed. `trains`: whether training is another for it."""
+    """`kind`: added removed changed reshaped, or renamed from `a` to `b`. `trains`: whether
+    training is another for it."""
 
     area: str
     path: str
