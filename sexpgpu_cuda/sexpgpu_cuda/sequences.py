@@ -1,4 +1,5 @@
-"""Along one axis in order: running sums, places in a sorted line. A thread has one result."""
+"""Along one axis in order: running sums, places in a sorted line. A thread has one result, or a
+part of a long sequence."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from sexpgpu_core.kernels.target import Register, memory_kind, register_kind
 
 from .frame import WIDE, Frame
 from .indexing import around
+from .layout import BUSY, WARP
 from .moves import filled
 from .target import PtxTarget
 from .written import Written, items, launch
@@ -31,29 +33,77 @@ class Running(NamedTuple):
     without: bool
 
 
+class Sequence:
+    """One of x (O N I) as it is walked; 16-bit floats are added in f32."""
+
+    def __init__(self, t: PtxTarget, form: Running, r: Given, mine: Register) -> None:
+        self.t, self.form, self.r = t, form, r
+        self.kind, self.wide = memory_kind(form.dtype), WIDE.get(form.dtype, form.dtype)
+        row = t.binary("mul", t.binary("udiv", mine, r["inner"]), r["size"])
+        first = t.binary("mul", row, r["inner"])
+        self.first = t.binary("add", first, t.binary("urem", mine, r["inner"]))
+        self.end = t.binary("sub", r["size"], t.constant("i32", 1))
+        self.start = t.constant(register_kind(form.dtype), identity(form.fold, form.dtype))
+
+    def place(self, k: Register) -> Register:
+        """Of element k in the order of the sum."""
+        t = self.t
+        at = t.binary("sub", self.end, k) if self.form.last else k
+        return t.binary("add", self.first, t.binary("mul", at, self.r["inner"]))
+
+    def with_element(self, before: Register, at: Register) -> Register:
+        t = self.t
+        value = elements.load(t, t.address(self.r["x"], at, self.kind), self.form.dtype, 1)
+        return self.joined(before, value)
+
+    def joined(self, before: Register, value: Register) -> Register:
+        fold = COMBINE[self.form.fold]
+        return elements.element(self.t, fold, self.wide, self.wide, [before, value])
+
+    def walked(self, first: Register, count: Register, start: Register, stored: bool) -> Register:
+        """`count` elements from `first` on are added; the sums are stored."""
+        t, dtype = self.t, self.form.dtype
+
+        def element(k: Register, before: Register) -> list[Register]:
+            at = self.place(t.binary("add", first, k))
+            after = self.with_element(before, at)
+            if stored:
+                given = elements.rounded(t, dtype, before if self.form.without else after)
+                place = t.address(self.r["result"], at, self.kind)
+                t.store(elements.to_memory(t, dtype, given), place)
+            return [after]
+
+        return t.repeat(count, [start], element)[0]
+
+
 def _running(t: PtxTarget, form: Running, r: Given) -> None:
-    """A sequence of x (O N I), one after another; 16-bit floats are added in f32."""
-    mine, dtype = items(t, r["items"]), form.dtype
-    wide, kind = WIDE.get(dtype, dtype), memory_kind(dtype)
-    row = t.binary("mul", t.binary("udiv", mine, r["inner"]), r["size"])
-    first = t.binary("mul", row, r["inner"])
-    first = t.binary("add", first, t.binary("urem", mine, r["inner"]))
-    end = t.binary("sub", r["size"], t.constant("i32", 1))
+    """A thread has a sequence."""
+    of = Sequence(t, form, r, items(t, r["items"]))
+    of.walked(t.constant("i32", 0), r["size"], of.start, True)
 
-    def element(k: Register, before: Register) -> list[Register]:
-        place = t.binary("sub", end, k) if form.last else k
-        at = t.binary("add", first, t.binary("mul", place, r["inner"]))
-        value = elements.load(t, t.address(r["x"], at, kind), dtype, 1)
-        after = elements.element(t, COMBINE[form.fold], wide, wide, [before, value])
-        given = elements.rounded(t, dtype, before if form.without else after)
-        t.store(elements.to_memory(t, dtype, given), t.address(r["result"], at, kind))
-        return [after]
 
-    start = t.constant(register_kind(dtype), identity(form.fold, dtype))
-    t.repeat(r["size"], [start], element)
+def _parted(t: PtxTarget, form: Running, r: Given) -> None:
+    """A block has a sequence, a thread a part: parts are summed, each begins with the sum of those
+    before it, in order."""
+    of = Sequence(t, form, r, t.special("ctaid.x"))
+    lane, part, zero = t.special("tid.x"), r["part"], t.constant("i32", 0)
+    first = t.binary("mul", lane, part)
+    left = t.binary("sub", r["size"], first)
+    count = t.select(t.compare("slt", left, part), left, part)
+    count = t.select(t.compare("slt", count, zero), zero, count)
+    t.put(of.walked(first, count, of.start, False), t.shared(of.start.kind, lane))
+    t.barrier()
+
+    def add(k: Register, before: Register) -> list[Register]:
+        return [of.joined(before, t.take(t.shared(of.start.kind, k), of.start.kind))]
+
+    of.walked(first, count, t.repeat(lane, [of.start], add)[0], True)
 
 
 RUNNING = Written(_running, ("x", "result"), ("items", "size", "inner"))
+PARTED = Written(_parted, ("x", "result"), ("items", "size", "inner", "part"))
+LONG, PART, THREADS = 64, 8, 256
+"""Elements from which on a sequence is parted; of a part at least; threads at most."""
 
 
 def running(frame: Frame, fold: str) -> None:
@@ -64,7 +114,14 @@ def running(frame: Frame, fold: str) -> None:
     flags = [bool(frame.attribute(name)) for name in ("reverse", "exclusive")]
     sides = ((frame.dense(0), False), (frame.output(0), True))
     form = Running(fold, view.dtype, *flags)
-    launch(frame, RUNNING, form, sides, (outer * inner, size, inner))
+    count = outer * inner
+    if size < LONG or count >= BUSY:
+        launch(frame, RUNNING, form, sides, (count, size, inner))
+        return
+    threads = min(WARP * -(-size // (WARP * PART)), THREADS)
+    part = -(-size // threads)
+    numbers = (count, size, inner, part)
+    launch(frame, PARTED, form, sides, numbers, blocks=count, threads=threads, room=8 * threads)
 
 
 class Search(NamedTuple):

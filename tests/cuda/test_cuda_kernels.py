@@ -81,6 +81,13 @@ def test_reductions_over_rows_columns_and_all(name: str, axes: tuple[int, ...]) 
     check(lambda b, x: b(f"reduce-{name}", x, axes=axes, keep=False), 2e-5, x=given)
 
 
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("keep", [False, True])
+def test_logarithms_of_sums_are_taken_over_any_axes(axes: tuple[int, ...], keep: bool) -> None:
+    for dtype in ("f32", "bf16"):
+        check(lambda b, x: b("logsumexp", x, axes=axes, keep=keep), x=normal((3, 5, 9), dtype))
+
+
 def test_a_long_fold_is_finished_by_further_kernels() -> None:
     check(lambda b, x: b("reduce-sum", x, axes=(0,), keep=False), x=normal((70_000, 3)))
 

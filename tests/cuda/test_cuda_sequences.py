@@ -49,6 +49,20 @@ def test_a_row_is_sorted_in_a_block_while_it_fits(size: int) -> None:
     assert (len(launches(graph_of(make, x=x))) == 1) == (size == MOST)
 
 
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "i32", "i64"])
+@pytest.mark.parametrize("flags", [{}, {"reverse": True, "exclusive": True}], ids=str)
+@pytest.mark.parametrize("size", [64, 300, 2_500])
+def test_a_long_sequence_is_a_block_s(size: int, flags: dict[str, bool], dtype: str) -> None:
+    def make(b: Builder, x: Value) -> dict[str, Value]:
+        rest = {"reverse": flags.get("reverse", False)}
+        return {"cumsum": b("cumsum", x, axis=1, **flags), "cummax": b("cummax", x, axis=1, **rest)}
+
+    x = integers(9, (2, size, 3), dtype) if dtype[0] == "i" else normal((2, size, 3), dtype)
+    check(make, 0.03 if dtype == "bf16" else 0.0, x=x)
+    grids = [launch.grid for launch in launches(graph_of(make, x=x))]
+    assert grids == [6, 6]
+
+
 @pytest.mark.parametrize("dtype", ["f32", "bf16", "f64", "i32"])
 @pytest.mark.parametrize("flags", [{}, {"reverse": True}, {"exclusive": True}], ids=str)
 def test_sums_run_along_an_axis(flags: dict[str, bool], dtype: str) -> None:
