@@ -11,6 +11,7 @@ from sexpgpu_core.kernels.kernel import Call, KernelCall, NodeCall, Repeat
 from sexpgpu_core.plan.plan import Plan, Region
 
 from . import (
+    alignments,
     attention,
     extrema,
     indexing,
@@ -34,6 +35,7 @@ LIBRARY: dict[str, Callable[[Frame], None]] = {
     **extrema.ROWS,
     **sequences.ROWS,
     **sorting.ROWS,
+    **alignments.ROWS,
     **moves.ROWS,
 }
 

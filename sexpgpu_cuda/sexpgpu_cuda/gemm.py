@@ -61,11 +61,9 @@ class _Part(NamedTuple):
 
 def gemm_of(
     operation: str, inputs: Sequence[View], outputs: Sequence[View], turns: tuple[bool, bool]
-) -> Gemm | None:
-    """None for a dtype that the library has not."""
+) -> Gemm:
+    """Of one of the library's dtypes. `turns`: which operands are taken transposed."""
     out = outputs[0]
-    if out.dtype not in DTYPES:
-        return None
     *sizes, m, n = out.shape
     inner = inputs[0].shape[-2 if turns[0] else -1]
     x, y = (_part(v, len(sizes), t) for v, t in zip(inputs, turns))

@@ -38,6 +38,9 @@ LIBRARIES.update(dict.fromkeys(("attention-forward", "attention-backward"), ("cu
 """Whose call an operation is, and what kind of work."""
 
 
+OURS = ("", "element")
+
+
 class Entry(NamedTuple):
     """One launch or call. `fused`: operations of the graph, in order."""
 
@@ -114,7 +117,8 @@ def _kernel(call: KernelCall, records: list[Record], graph: Graph, gpu: Gpu) -> 
 
 def _node(call: NodeCall, records: list[Record], gpu: Gpu) -> Entry:
     operation = call.node.operation
-    library, kind = LIBRARIES.get(operation, ("", "element"))
+    called = any(isinstance(r, LibraryCall) for r in records)
+    library, kind = LIBRARIES.get(operation, OURS) if called else OURS
     types = tuple(v.type for v in call.node.operands)
     flops = OPERATIONS[operation].cost(types, dict(call.node.attributes)).flops
     if call.node.get("causal"):

@@ -14,7 +14,7 @@ LIBRARY_OPERATIONS = frozenset(
         *("cumsum", "cumprod", "cummax", "cummin"),
         *("argsort", "top-k", "searchsorted"),
         *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd"),
-        *("scan", "while"),
+        *("scan", "while", "ctc-alignment"),
         *("table", "concat", "pad", "slice-set", "flip", "copy"),
     )
 )

@@ -14,9 +14,10 @@ from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.kernel import View
 
 from .frame import WIDE, Frame
-from .gemm import gemm_of
+from .gemm import DTYPES, gemm_of
 from .memory import Arena
 from .multiply import Multiply
+from .plain_products import multiplied
 from .work import LibraryCall
 
 ROOT, CUBIC = 0.7978845608028654, 0.044715
@@ -57,11 +58,14 @@ EPILOGUES: dict[str, Epilogue | None] = {
 
 
 def product(frame: Frame) -> None:
-    """A record of a product."""
+    """A record of a product: the library's call, or a kernel of ours where it has none."""
     call = frame.call
     turns = bool(frame.attribute("transpose-x")), bool(frame.attribute("transpose-y"))
     views = (*call.inputs, *call.outputs)
     if 0 in call.outputs[0].shape:
+        return
+    if call.outputs[0].dtype not in DTYPES:
+        multiplied(frame, turns)
         return
     sides = [frame.side(v) for v in views]
     given = len(call.inputs)
@@ -69,8 +73,7 @@ def product(frame: Frame) -> None:
     addresses = tuple(s.address for s in sides)
     name = call.node.operation
     run = _stand_in(views, given, turns, EPILOGUES[name])
-    gemm = gemm_of(name, call.inputs, call.outputs, turns)
-    work = None if gemm is None else Multiply(gemm, addresses)
+    work = Multiply(gemm_of(name, call.inputs, call.outputs, turns), addresses)
     frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
 
 

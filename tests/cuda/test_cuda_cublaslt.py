@@ -33,9 +33,7 @@ def product(operation: str, dtype: str = "bf16") -> Gemm:
     shapes += [(24, 32)] * (operation == "matmul-gelu")
     views = [View(0, dtype, s, dense_strides(s), 0) for s in shapes]
     given = 2 if operation == "matmul" else 3
-    gemm = gemm_of(operation, views[:given], views[3:], (False, False))
-    assert gemm is not None
-    return gemm
+    return gemm_of(operation, views[:given], views[3:], (False, False))
 
 
 @needs_library

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cuda_programs import check, graph_of, integers, launches
 from host_driver import HostDriver
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,7 +116,6 @@ def test_any_views_are_multiplied_by_the_library_s_rules(case: Any, random: Any)
         array[...] = np.array([random.uniform(-1, 1) for _ in range(array.size)]).reshape(x.shape
             if array is x else y.shape)  # fmt: skip
     gemm = gemm_of("matmul", (vx, vy), (vo,), case["turns"])
-    assert gemm is not None
     column = Column(memory)
     for offsets in gemm.calls:
         moved = [WIDTH * (v.offset + o) for v, o in zip((vx, vy, vo), offsets)]
@@ -127,7 +127,6 @@ def test_any_views_are_multiplied_by_the_library_s_rules(case: Any, random: Any)
 def test_rows_of_a_batch_are_one_product() -> None:
     views = [View(0, "bf16", s, dense_strides(s), 0) for s in ((4, 6, 8), (8, 16), (4, 6, 16))]
     gemm = gemm_of("matmul", views[:2], views[2:], (False, False))
-    assert gemm is not None
     assert (gemm.batch, len(gemm.calls)) == (1, 1)
     assert (gemm.d.rows, gemm.d.columns, gemm.inner) == (16, 24, 8)
 
@@ -137,14 +136,19 @@ def test_heads_that_lie_between_rows_are_a_batch_a_sequence() -> None:
     q = View(0, "bf16", shape, strides, 0)
     out = View(0, "bf16", (2, 3, 5, 5), dense_strides((2, 3, 5, 5)), 0)
     gemm = gemm_of("matmul", (q, q), (out,), (False, True))
-    assert gemm is not None
     assert gemm.batch == 3
     assert gemm.calls == ((0, 0, 0), (60, 60, 75))
 
 
-def test_integers_are_not_the_library_s() -> None:
-    views = [View(0, "i32", (4, 4), (4, 1), 0)] * 3
-    assert gemm_of("matmul", views[:2], views[2:], (False, False)) is None
+@pytest.mark.parametrize("dtype", ["i32", "i64", "u8"])
+@pytest.mark.parametrize("turns", [(False, False), (True, False), (False, True)], ids=str)
+def test_integers_are_multiplied_by_a_kernel_of_ours(turns: Any, dtype: str) -> None:
+    flags = {f"transpose-{n}": t or None for n, t in zip("xy", turns)}
+    x = integers(9, (2, 1, 4, 3) if turns[0] else (2, 1, 3, 4), dtype)
+    y = integers(9, (5, 6, 4) if turns[1] else (5, 4, 6), dtype, 1)
+    graph = graph_of(lambda b, x, y: b("matmul", x, y, **flags), x=x, y=y)
+    assert len(launches(graph)) == 1
+    check(lambda b, x, y: b("matmul", x, y, **flags), x=x, y=y)
 
 
 def epilogue(operation: str) -> tuple[Any, Any, list[Any]]:
@@ -166,7 +170,6 @@ def test_epilogues_get_their_pointers(operation: str, monkeypatch: Any, tmp_path
     arrays, views = zip(*found)
     inputs = [a.copy() for a in arrays[:3]]
     gemm = gemm_of(operation, views[:3], views[3:], (False, False))
-    assert gemm is not None
     column, picks = Column(memory), Tuning(PickCache(tmp_path))
     monkeypatch.setattr(multiply, "multiplier", lambda: column)
     monkeypatch.setattr(multiply, "tuning", lambda: picks)
