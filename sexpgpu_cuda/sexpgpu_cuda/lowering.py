@@ -20,7 +20,7 @@ from .addresses import drafted
 from .products import EPILOGUES
 from .roofline import START, Gpu, seconds
 from .roofline import gpu as known
-from .work import Fill, Launch, Loop, Record
+from .work import Fill, Launch, LibraryCall, Loop, Record
 
 if TYPE_CHECKING:
     from sexpgpu_core.compile.pipeline import Compiled

@@ -17,6 +17,7 @@ from sexpgpu_core.ir import Builder, Graph, Type
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.ops.loops import repeat, scan
+from sexpgpu_core.kernels.fuse import schedule
 from sexpgpu_core.kernels.repeat import LOOPS
 from sexpgpu_core.plan.make import layout_persistent
 from sexpgpu_cuda import device as device_module
