@@ -38,13 +38,13 @@ class Storing:
                     self._decide(value, units)
 
     def _note_uses(self, nodes: list[Node]) -> None:
-        """Who uses a value; one whose use can only be of memory (a table to gather from, a
-        shifted index) is stored."""
+        """Who uses a value; one whose use can only be of memory is stored: the table, the first
+        operand, of a gather (its indices are computed where it reads), and what is shifted."""
         users = self.users
         for node in nodes:
             unit = self._units[node]
-            placed = node.operation in INDEXED
-            for value in read_where_it_lies(node):
+            for i, value in enumerate(read_where_it_lies(node)):
+                placed = i == 0 and node.operation in INDEXED
                 while value.node.operation in MOVES:
                     placed = placed or value.node.operation in SHIFTING
                     value = value.node.operands[0]
@@ -54,7 +54,6 @@ class Storing:
                     users[value] = {unit}
                 if placed:
                     self.stored.add(value)
-                    placed = False
 
     def _unit(self, node: Node) -> int:
         """The first unit that makes a node."""
