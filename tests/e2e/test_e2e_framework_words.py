@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sexpgpu_core import config, manual, plugins
-from sexpgpu_core.evaluator.framework_habits import FRAMEWORKS, KEYWORDS, keyword_habit
+from sexpgpu_core.evaluator.framework_habits import (
+    ADVICE,
+    FRAMEWORKS,
+    KEYWORDS,
+    keyword_advice,
+    keyword_habit,
+)
 from sexpgpu_core.registry import merge
 
 REGISTRY = merge(plugins.distributions(config.settings().cache)[0])
@@ -29,3 +37,12 @@ def test_a_keyword_is_told_only_where_the_function_has_it() -> None:
     assert keyword_habit(":KERNEL_SIZE", [":kernel"]) == ":kernel"
     assert keyword_habit(":keepdims", [":axis"]) is None
     assert keyword_habit(":axis", [":axis"]) is None
+
+
+@pytest.mark.parametrize("keyword", sorted(ADVICE))
+def test_advice_for_a_keyword_names_what_there_is(keyword: str) -> None:
+    said = keyword_advice(f":{keyword}", "relu")
+    assert said is not None
+    heads = re.findall(r"\((\D[^\s()]*)", said)
+    assert all(manual.find(word, REGISTRY) is not None for word in heads), heads
+    assert keyword not in KEYWORDS

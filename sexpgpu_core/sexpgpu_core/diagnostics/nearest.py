@@ -20,8 +20,9 @@ def distance(a: str, b: str) -> int:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name with the fewest edits, if it is near enough to be meant; ties by order."""
-    name = name.lower()
+    """The known name with the fewest edits, if it is near enough to be meant; ties by order. Else
+    the shortest that says the same words and more: `sinusoidal` of `sinusoidal-positions`."""
+    name, known = name.lower(), list(known)
     best, least = None, max(1, len(name) // 3) + 1
     for other in known:
         if abs(len(other) - len(name)) >= least:
@@ -29,4 +30,16 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         d = distance(name, other.lower())
         if d < least:
             best, least = other, d
-    return best
+    return best or _longer(name, known)
+
+
+def _longer(name: str, known: Iterable[str]) -> str | None:
+    words = set(_words(name))
+    if len(name.strip(":")) < 4 or not words:
+        return None
+    found = [other for other in known if words < set(_words(other.lower()))]
+    return min(found, key=len, default=None)
+
+
+def _words(name: str) -> list[str]:
+    return [w for w in name.strip(":").replace("_", "-").replace("/", "-").split("-") if w]

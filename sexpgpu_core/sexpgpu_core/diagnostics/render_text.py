@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..spans import Span
-from .diagnostic import Diagnostic, Edit
+from .diagnostic import Change, Diagnostic, Edit
 from .places import printable, shown_path
 
 WIDEST = 110
@@ -108,21 +108,43 @@ def snippet(span: Span, margin: str, ink: Ink, mark: str, style: str) -> list[st
 
 
 def edited(edit: Edit, margin: str, ink: Ink) -> list[str]:
-    """Lines that the edit changes, before and after; at most three."""
+    """Lines that the edit changes, before and after; at most three places."""
     lines: list[str] = []
-    for change in edit.changes[:3]:
-        line, column = change.span.source.position(change.span.start)
-        end_line, end_column = change.span.source.position(change.span.end)
-        before = change.span.source.line_text(line)
-        tail = change.span.source.line_text(end_line)[end_column - 1 :]
-        after = before[: column - 1] + change.new + tail
+    places = _by_line(edit.changes)
+    for changes in places[:3]:
+        line, column = changes[0].span.source.position(changes[0].span.start)
+        end_line, end_column = changes[-1].span.source.position(changes[-1].span.end)
+        before = changes[0].span.source.line_text(line)
+        after, at = before[: column - 1], changes[0].span.start
+        for change in changes:
+            after += change.span.source.text[at : change.span.start] + change.new
+            at = change.span.end
+        after += changes[-1].span.source.line_text(end_line)[end_column - 1 :]
         number = str(line).rjust(len(margin))
-        if change.old:
+        if any(change.old for change in changes):
             lines.append(f"{number} {ink('old', '- ' + printable(before.strip()))}")
         for text in after.split("\n")[:3]:
             lines.append(f"{number} {ink('new', '+ ' + printable(text.strip()))}")
-    left = len(edit.changes) - 3
+    left = len(places) - 3
     return [*lines, f"{margin} ... {left} more changes"] if left > 0 else lines
+
+
+def _by_line(changes: Sequence[Change]) -> list[list[Change]]:
+    """Changes in their order; those that begin on the line where the one before ends, together."""
+    found: list[list[Change]] = []
+    for change in sorted(changes, key=lambda c: (c.span.source.name, c.span.start)):
+        if found and _follows(found[-1][-1].span, change.span):
+            found[-1].append(change)
+        else:
+            found.append([change])
+    return found
+
+
+def _follows(last: Span, span: Span) -> bool:
+    source = span.source
+    if last.source is not source or last.end > span.start:
+        return False
+    return source.position(last.end)[0] == source.position(span.start)[0]
 
 
 def columns(text: str) -> int:

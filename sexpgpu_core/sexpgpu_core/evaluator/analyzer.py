@@ -346,7 +346,7 @@ class Analyzer(Expander):
             raise problem(
                 "E-REDEFINE",
                 f"{name!r} is a name of the standard or of core",
-                hint="give your own another name",
+                hint=f"give your own another name, such as my-{name!r}",
                 name=repr(name),
                 kind=kind,
             )

@@ -140,3 +140,38 @@ def keyword_habit(shown: str, known: list[str]) -> str | None:
     """The keyword of `known` (with colons) for one of another framework."""
     found = KEYWORDS.get(shown.removeprefix(":").replace("_", "-").lower())
     return f":{found}" if found and f":{found}" in known else None
+
+
+_READ = "sizes are read from x, the last axis is that of features"
+_MODE = "training or evaluating is said by the program that runs: (ctx :mode)"
+_OTHER = "keys and values of another sequence are (nn:cross-attention x y)"
+_DTYPE = ":precision of defrun says what is computed in, (cast x :bf16) casts"
+_PLACE = ":device of defrun, or run --device, places a whole experiment"
+_ALL = "a layer over a sequence gives its whole output first, then its last state"
+
+ADVICE = {
+    "activation": "apply it to what is given, (relu ({name} ...))",
+    **dict.fromkeys(("memory", "context", "encoder-hidden-states", "key-value", "kv"), _OTHER),
+    **dict.fromkeys(
+        ("in-features", "in-channels", "input-dim", "input-size", "input-shape"), _READ
+    ),
+    **dict.fromkeys(("embed-dim", "d-model", "normalized-shape", "num-features"), _READ),
+    **dict.fromkeys(("training", "train", "deterministic", "is-training"), _MODE),
+    "batch-first": "the batch is always the first axis",
+    "inplace": "nothing is changed in place, a call gives a new value",
+    "dtype": _DTYPE,
+    "device": _PLACE,
+    "requires-grad": "(group selector :frozen) in optimizer, or (stop-gradient x)",
+    "trainable": "(group selector :frozen) in optimizer, or (stop-gradient x)",
+    **dict.fromkeys(("return-sequences", "return-state"), _ALL),
+    "num-layers": "several are calls one after another: (-> x ({name} ...) ({name} ...))",
+    "reduction": "a loss is one value an example: (mean ({name} ...)), (sum ({name} ...))",
+    "from-logits": "losses of classes take logits",
+}
+"""Keywords of theirs that no keyword here stands for: what is done instead."""
+
+
+def keyword_advice(shown: str, name: str) -> str | None:
+    """What is done here for a keyword that a function of this name has not."""
+    found = ADVICE.get(shown.removeprefix(":").replace("_", "-").lower())
+    return found.format(name=name) if found else None

@@ -11,7 +11,7 @@ from ..diagnostics import Change, Edit, Problem, nearest, problem
 from ..reader import element_span
 from ..spans import Span
 from . import machine
-from .framework_habits import keyword_habit
+from .framework_habits import keyword_advice, keyword_habit
 from .printer import brief
 from .values import Cons, Symbol, Value, keyword
 
@@ -35,8 +35,8 @@ def unknown(name: str, key: Value, names: Sequence[str], extra: Sequence[Value])
     shown = brief(key)
     near = keyword_habit(shown, list(names)) or nearest(shown, names)
     hint = f"did you mean {near}?" if near else _all(name, names)
-    if shown == ":activation" and near is None:
-        hint = f"apply it to what {name} gives, (relu ({name} ...)): {hint}"
+    if near is None and (advice := keyword_advice(shown, name)) is not None:
+        hint = f"{advice}; {hint}"
     return problem("E-CALL-KEYWORD", f"{name} takes no keyword {shown}", hint=hint, keyword=shown,
                    written=shown, nearest=near)  # fmt: skip
 
@@ -51,19 +51,31 @@ def _word(key: Value) -> bool:
 
 def _by_place(name: str, names: Sequence[str], extra: Sequence[Value]) -> Problem | None:
     """The first argument that stands where a keyword does, with the keyword that it may be of."""
-    at = next((i for i in range(0, len(extra), 2) if not _word(extra[i])), None)
-    if at is None or not names:
+    bare = _bare(extra)
+    if not bare or not names:
         return None
     if (taken := _taken_by_place(name, names, extra)) is not None:
         return taken
-    plain = extra[at].__class__ in (int, float, str, Cons)
-    told = brief(extra[at]) if plain else "an argument"
+    plain = all(extra[at].__class__ in (int, float, str, Cons) for at in bare)
+    told = brief(extra[bare[0]]) if plain else "an argument"
     return problem(
         "E-CALL-ARGUMENTS",
         f"{name}: {told} stands where a keyword does",
         hint=f"what follows has a keyword before it: {' '.join(names)}",
-        edit=_with_keyword(names, extra, at) if plain else None,
+        edit=_with_keywords(names, extra, bare) if plain else None,
     )
+
+
+def _bare(extra: Sequence[Value]) -> list[int]:
+    """Which of the arguments are neither a keyword nor the value after one."""
+    found, at = [], 0
+    while at < len(extra):
+        if _word(extra[at]):
+            at += 1
+        else:
+            found.append(at)
+        at += 1
+    return found
 
 
 def _taken_by_place(name: str, names: Sequence[str], extra: Sequence[Value]) -> Problem | None:
@@ -95,28 +107,34 @@ def without_keyword(tail: Value) -> Edit | None:
     return Edit(f"leave out {tail.car!r}", (Change(cut, ""),))
 
 
-def _with_keyword(names: Sequence[str], extra: Sequence[Value], at: int) -> Edit | None:
-    """A keyword before an argument of the call being made: `:axis` before an integer, else the
-    first of the lambda list that the call does not give."""
+def _with_keywords(names: Sequence[str], extra: Sequence[Value], bare: list[int]) -> Edit | None:
+    """Keywords before the bare arguments of the call being made: `:axis` before an integer, else
+    those of the lambda list, in its order, that the call does not give."""
     given = {repr(key) for key in extra if _word(key)}
     left = [n for n in names if n not in given]
-    axis = extra[at].__class__ is int and ":axis" in left
-    place = _place(extra, at)
-    if place is None or not left:
+    if ":axis" in left and extra[bare[0]].__class__ is int:
+        left = [":axis"]
+    elif left[:1] == [":axis"]:
         return None
-    word = ":axis" if axis else left[0]
-    change = Change(Span(place.source, place.start, place.start), f"{word} ")
-    return Edit(f"write {word} {place.text}", (change,))
+    places = _places(extra)
+    changes, told = [], []
+    for at, word in zip(bare, left):
+        if not places:
+            return None
+        place = places[at]
+        changes.append(Change(Span(place.source, place.start, place.start), f"{word} "))
+        told.append(f"{word} {place.text}")
+    return Edit(f"write {' '.join(told)}", tuple(changes)) if len(changes) == len(bare) else None
 
 
-def _place(extra: Sequence[Value], at: int) -> Span | None:
-    """Where argument `at` of those is written, if the call being made ends with their forms."""
+def _places(extra: Sequence[Value]) -> list[Span]:
+    """Where those arguments are written, if the call being made ends with their forms."""
     tails = _arguments(machine.current().call_form, extra)
     last = tails[len(tails) - len(extra) :] if len(tails) >= len(extra) else []
-    if not last or any(_word(t.car) and t.car is not value for t, value in zip(last, extra)):
-        return None
-    span = element_span(last[at])
-    return span if span.__class__ is Span else None
+    if any(_word(t.car) and t.car is not value for t, value in zip(last, extra)):
+        return []
+    spans = [element_span(t) for t in last]
+    return [s for s in spans if s.__class__ is Span] if all(spans) else []
 
 
 def _arguments(call: Any, extra: Sequence[Value]) -> list[Any]:

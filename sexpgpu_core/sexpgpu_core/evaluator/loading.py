@@ -42,6 +42,7 @@ class Loading:
         self.text = source.text if text is None else text
         self.errors: list[Diagnostic] = []
         self.stopped = False
+        self.refused: set[str] = set()  # names that could not be defined
         self.nesting = 0  # of progns at top level
         self.atoms: dict[int, Cons] = {}  # those among the forms, by number, with their places
         self.at: Cons | None = None
@@ -63,13 +64,14 @@ class Loading:
         finally:
             evaluator.module, evaluator.analyzer = before, analyzer
         if self.errors:
-            raise Problems(in_order(self.errors))
+            raise Problems(in_order(self._own_errors()))
 
     def enter(self) -> None:
         """Make the module the one whose forms are evaluated."""
         evaluator = self.evaluator
         evaluator.module, evaluator.analyzer = self.module, Analyzer(evaluator)
         evaluator.analyzer.loading = True
+        self.refused = evaluator.analyzer.refused
 
     def _read(self) -> list[Value]:
         """All forms; what is required is loaded on the way, since later names depend on it."""
@@ -103,6 +105,15 @@ class Loading:
             self.evaluator.library.require(form, self.module)
         else:
             provide(form, self.module)
+
+    def _own_errors(self) -> list[Diagnostic]:
+        """Without those of calls of what could not be defined: its name means another thing."""
+        facts = ("form", "function", "name")
+        return [
+            d
+            for d in self.errors
+            if d.code == "E-REDEFINE" or not self.refused.intersection(map(d.facts.get, facts))
+        ]
 
     def form(self, form: Value, at: Cons | None = None) -> None:
         """Evaluate a top-level form; what is wrong with it joins `errors`. `at` holds an atom."""

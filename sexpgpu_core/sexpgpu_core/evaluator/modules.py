@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from ..diagnostics import nearest, problem
@@ -148,7 +147,7 @@ def no_export(module: Module, name: str, prefix: str = "") -> Exception:
         found = (near or "").partition(":")[2].upper()
         found = found if found in module.exports else nearest(name, module.exports) or ""
         near, habit = found.lower() or None, habit_of(name)
-        hint = f"write {habit}" if habit else "it exports " + _some_of(module.exports)
+        hint = f"write {habit}" if habit else "it exports " + _some_of(module)
         hint = f"did you mean {near}?" if near else hint
     return problem(
         "E-IMPORT-NAME",
@@ -161,5 +160,7 @@ def no_export(module: Module, name: str, prefix: str = "") -> Exception:
     )
 
 
-def _some_of(names: Iterable[str]) -> str:
-    return " ".join(sorted(names)[:20]).lower()
+def _some_of(module: Module) -> str:
+    names = sorted(name.lower() for name in module.exports)
+    more = f" and {len(names) - 12} more, in `sexpgpu docs {module.name.rpartition('/')[2]}`"
+    return " ".join(names[:12]) + (more if len(names) > 12 else "")

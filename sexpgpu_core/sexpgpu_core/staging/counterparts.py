@@ -13,7 +13,9 @@ class Counterpart(NamedTuple):
 
 
 UNKNOWN = "its contents are not known now: "
-WHERE = Counterpart(UNKNOWN + "choose elements with (where test x y)")
+WHERE = Counterpart(
+    UNKNOWN + "choose elements with (where test x y); (tensorp x) asks if it is one"
+)
 
 _EACH = UNKNOWN + "({} ...) answers for each element"
 _PARTS = (

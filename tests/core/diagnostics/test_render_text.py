@@ -50,6 +50,16 @@ def test_message_place_underline_note_expansion_scope_help_and_edit_are_all_show
     ]
 
 
+def test_changes_of_one_line_are_shown_as_one() -> None:
+    at = SOURCE.text.index("wte (256")
+    changes = (Change(Span(SOURCE, at + 4, at + 4), "'"), Change(Span(SOURCE, at, at + 3), "w"))
+    d = diagnostic("E-TYPE", "no", span=span("wte"), hint="", edit=Edit("two", changes))
+    assert render(d).split("\n")[-2:] == [
+        "1 - (defparam wte (256 width))",
+        "1 + (defparam w '(256 width))",
+    ]
+
+
 def test_a_span_of_several_lines_marks_the_first_and_says_the_last() -> None:
     d = diagnostic("E-READ-EOF", "open", span=span("(matmul x\n  wte)"), hint="")
     assert render(d).split("\n")[4] == "  | ^^^^^^^^^ to line 4"

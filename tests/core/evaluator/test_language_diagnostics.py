@@ -119,9 +119,23 @@ def test_what_a_failed_definition_would_have_defined_causes_no_cascade() -> None
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "(defun block (x y) (+ x y))\n(defun f (x) (block (list x) x))\n",
+        "(defun position (x) (* 2 x))\n(defun f (y) (position y))\n",
+    ],
+)
+def test_calls_of_a_name_that_cannot_be_defined_cause_no_cascade(text: str) -> None:
+    found = next(d for d in load(text)[0] if d.is_error)
+    assert [line for line in golden(text) if "W-" not in line] == ["1:1 E-REDEFINE"]
+    assert f"such as my-{found.facts['name']}" in (found.hint or "")
+
+
+@pytest.mark.parametrize(
     ("text", "hint"),
     [
         ("(defn f (x) x)", "defun"),
+        ("(defun sinusoidal-positions (n) n) (sinusoidal 3)", "sinusoidal-positions"),
         ("(null? nil)", "null"),
         ("(print True)", "write t"),
         ("(lenght '(1))", "length"),

@@ -15,7 +15,7 @@ SMALL = Limits(steps=200_000, depth=1_000, cells=100_000, bits=1 << 14)
 LINES = Path(__file__).with_name("limits.tsv").read_text(encoding="utf-8").splitlines()
 ROWS = [tuple(line.split("\t")) for line in LINES if not line.startswith("#")]
 SECONDS = 20
-"""of processor time: a form takes 0.3 at most on an idle machine, more beside a large heap."""
+"""Of processor time: a form takes 0.3 at most on an idle machine, more beside a large heap."""
 
 
 def first(text: str, limits: Limits = SMALL) -> Diagnostic:

@@ -34,6 +34,15 @@ MISTAKES = [
         "(nn:conv (reshape x '(-1 8 8 1)) 8 :kernel '(3 3) :name \"c\")",
     ),
     Mistake(
+        "(nn:conv (reshape x '(-1 8 8 1)) 8 3 2 :bias nil)",
+        "E-CALL-ARGUMENTS",
+        ("3 stands where a keyword does",),
+        "(nn:conv (reshape x '(-1 8 8 1)) 8 :kernel 3 :stride 2 :bias nil)",
+    ),
+    Mistake(
+        "(slice x '(0 0) '(8 63))", "E-CALL-ARGUMENTS", ("stands where a keyword does", ":start")
+    ),
+    Mistake(
         "(max-pool (reshape x '(-1 8 8 1)) 2 2)",
         "E-CALL-ARGUMENTS",
         ("2 stands where a keyword does",),
@@ -45,7 +54,7 @@ MISTAKES = [
     Mistake(
         "(nn:linear x 10 :activation #'relu)",
         "E-CALL-KEYWORD",
-        ("apply it to what linear gives, (relu (linear ...))",),
+        ("apply it to what is given, (relu (linear ...))", ":bias :init"),
     ),
     Mistake(
         "(reshape x :shape '(8 64))",
