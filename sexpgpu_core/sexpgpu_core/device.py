@@ -126,7 +126,8 @@ class Device(Protocol):
     second process may hold a run's programs too; one that does not say has memory of its own.
     A device may have `cheap`: how many additions an element it does again rather than store a
     value (kernels.storing.CHEAP); and `cells`: how many rows a cell of a fold takes, by what is
-    folded (kernels.folding.Cells).
+    folded (kernels.folding.Cells); and `picks`: which algorithms its libraries take
+    (runtime.tuning.Picks).
     """
 
     name: str

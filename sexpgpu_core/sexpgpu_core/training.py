@@ -15,7 +15,7 @@ from .diagnostics.allow import not_allowed
 from .experiment.protocols import Sink, Store
 from .records import NamedTuple
 from .registered import store_of
-from .runtime import room, runs
+from .runtime import room, runs, tuning
 from .runtime.attempt import attempt, named
 from .runtime.begin import exists
 from .runtime.machine import machine
@@ -203,7 +203,9 @@ def _run(
             folder.sinks = Sinks(sinks)
             folder.sinks.begin(folder.events)
         _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
-        session = _opened(device, compiled, asked.threads)
+        session = tuning.opened(
+            device, folder.path, lambda: _opened(device, compiled, asked.threads)
+        )
         if not asked.dry:
             _fits(compiled, folder, session)
             folder.proof = _proof(device, compiled, folder)

@@ -14,6 +14,7 @@ from .operations import LIBRARY_OPERATIONS
 
 if TYPE_CHECKING:
     from .session import CudaSession
+    from .tuning import Tuning
 
 ALONE = World()
 CHEAP = 64
@@ -56,6 +57,13 @@ class EmulatedDevice:
         from .layout import cells
 
         return cells(kept, rows, inner)
+
+    @property
+    def picks(self) -> Tuning:
+        """Which algorithms libraries take (runtime.tuning.Picks)."""
+        from .tuning import tuning
+
+        return tuning()
 
     def open(
         self,

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -40,12 +40,10 @@ class PickCache(ContentCache):
 
 
 class Tuning:
-    """`picks`: what was asked for, by key. `given`: what a run kept, which stands over all."""
+    """`picks`: what was asked for, by key."""
 
-    def __init__(
-        self, cache: PickCache | None = None, given: Mapping[str, Choice] | None = None
-    ) -> None:
-        self.picks: dict[str, Choice] = dict(given or {})
+    def __init__(self, cache: PickCache | None = None) -> None:
+        self.picks: dict[str, Choice] = {}
         self._cache = cache or PickCache()
 
     def pick(self, key: str, choose: Callable[[], Choice]) -> Choice:
@@ -56,8 +54,19 @@ class Tuning:
         return found
 
     def document(self) -> str:
-        """As a run keeps it: JSON, in order."""
+        """As a run keeps it: JSON, in order; empty where nothing was picked."""
+        if not self.picks:
+            return ""
         return json.dumps({k: list(v) for k, v in sorted(self.picks.items())}, indent=1) + "\n"
+
+    def take(self, document: str) -> None:
+        """What a run kept stands over all. ValueError where it is no such document."""
+        given = json.loads(document)
+        if not isinstance(given, dict):
+            raise ValueError("no table of picks")
+        for key, value in given.items():
+            algorithm, workspace = value
+            self.picks[key] = Choice(str(algorithm), int(workspace))
 
     def _kept(self, key: str) -> Choice | None:
         body = self._cache.get(_name(key))
@@ -66,11 +75,6 @@ class Tuning:
     def _keep(self, key: str, choice: Choice) -> Choice:
         self._cache.put(_name(key), json.dumps(list(choice)).encode())
         return choice
-
-
-def read(document: str) -> dict[str, Choice]:
-    """What `Tuning.document` wrote."""
-    return {key: Choice(*given) for key, given in json.loads(document).items()}
 
 
 @functools.cache

@@ -17,6 +17,7 @@ from .folder import RunFolder
 from .job import Job
 from .machine import Machine
 from .resume import changes
+from .tuning import inherited
 
 WORDS = ("latest", "best")
 
@@ -89,6 +90,7 @@ def fork(
             "E-USAGE-VALUE", told, hint=f"--steps {2 * saved.step or 1}, or another @STEP"
         )
     folder = fresh(parent={"run": parent.path.name, "step": saved.step})
+    inherited(parent.path, folder.path)
     for found in differing:
         folder.events.warn(found, saved.step)
     folder.status.set(step=saved.step)
