@@ -1,5 +1,7 @@
 ;;; bert-mlm.lisp: BERT's masked language model over characters: what stood at 4 in 10 places?
 ;;;   sexpgpu run examples/bert-mlm.lisp -s text=data/shakespeare.txt
+;;;   sexpgpu predict examples/bert-mlm.lisp --output filled --in tokens=masked.npy -o filled.npz
+;;; masked.npy: texts as tokens, by sexpgpu.load(run).encode, -1 at places that are to be guessed.
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 
@@ -68,5 +70,14 @@ token; the others stay."
     (groups :clip-norm 1.0
       (group (select :rank (<= 1)) (optim:adamw :lr rate :beta2 0.98 :weight-decay 0))
       (group :rest                 (optim:adamw :lr rate :beta2 0.98 :weight-decay 0.01)))))
+
+(defoutput filled (&key tokens)
+  "Texts with what is guessed where a token is -1; the three likeliest of each place."
+  (let* ((hidden (< tokens 0))
+         (share (softmax (bert (where hidden (loader-info chars :vocab) tokens)))))
+    (multiple-value-bind (shares guesses) (top-k share 3)
+      (batch :filled (where hidden (argmax share :axis -1) tokens)
+             :guesses guesses
+             :shares shares))))
 
 (defrun :steps steps :seed 1337 :checkpoint (:every 500 :keep 2 :best ("val/loss" :min)))

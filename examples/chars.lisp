@@ -1,5 +1,6 @@
 ;;; chars.lisp: a character-level GPT on any text; the defaults are nanoGPT's CPU experiment.
 ;;;   sexpgpu run examples/chars.lisp -s text=data/shakespeare.txt
+;;;   sexpgpu sample examples/chars.lisp --prompt "ROMEO:" --temperature 0.8
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

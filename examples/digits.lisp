@@ -1,5 +1,6 @@
 ;;; digits.lisp: a small network on scikit-learn's 8x8 handwritten digits.
 ;;;   sexpgpu run examples/digits.lisp
+;;;   sexpgpu predict examples/digits.lisp --output scores --in image=images.npy -o scores.npz
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

@@ -1,6 +1,8 @@
 ;;; dlrm.lisp: a recommendation model (Naumov et al. 2019): who clicks on what, and when.
 ;;;   sexpgpu run examples/dlrm.lisp
 ;;;   sexpgpu run examples/dlrm.lisp -s clicks=data/clicks.npz
+;;;   sexpgpu predict examples/dlrm.lisp --output liked --in who=who.npy --in at=hour.npy \
+;;;     -o liked.npz
 ;;; Without a file the clicks are drawn from tastes that the model does not know, so that the best
 ;;; AUC there can be is known too. A file has the arrays user, item, hour (i32) and click (0 or 1):
 ;;; MovieLens' ratings.csv in that format, a click a rating above 3, is its public data.
@@ -94,7 +96,13 @@
   (groups (group :rest (optim:adam :lr (optim:warmup-cosine lr :warmup 100)))))
 
 (defoutput chance (&key user item hour)
-  "Of a click."
+  "Of a click: of rows of a file, or of drawn ones."
   (sigmoid (dlrm user item hour)))
+
+(defoutput liked (&key (who :shape (1) :dtype :i32) (at :shape (1) :dtype :i32))
+  "The ten items that a user at an hour clicks on likeliest, and how likely."
+  (let* ((all (iota items)) (same (zeros-like all)))
+    (multiple-value-bind (chances best) (top-k (sigmoid (dlrm (+ who same) all (+ at same))) 10)
+      (batch :item best :chance chances))))
 
 (defrun :steps steps :seed 1 :checkpoint (:best ("val/auc" :max) :keep 1))

@@ -1,6 +1,8 @@
 ;;; gcn-cora.lisp: a graph convolutional network on Cora: 2,708 papers, 140 of them labelled.
 ;;;   sexpgpu run examples/gcn-cora.lisp -s file=data/cora.npz
 ;;;   sexpgpu sweep examples/gcn-cora.lisp ten -s file=data/cora.npz
+;;;   sexpgpu predict examples/gcn-cora.lisp --output fields \
+;;;     --in features=data/cora.npz --in edges=data/cora.npz -o fields.npz
 ;;; The settings are those of Kipf, Welling 2016. The file has the arrays features (n words),
 ;;; edges (e 2) both ways, labels (n) and split (n): 1 trains, 2 validates, 3 tests.
 (require "sexpgpu/nn")
@@ -51,5 +53,10 @@
   (groups
     (group (select :path "**/first/w") (optim:adam :lr lr :weight-decay decay))
     (group :rest                       (optim:adam :lr lr))))
+
+(defoutput fields (&key words edges)
+  "Shares of each paper's fields, and the likeliest."
+  (let ((share (softmax (gcn words edges))))
+    (batch :share share :field (argmax share :axis 1))))
 
 (defrun :steps steps :seed 1)

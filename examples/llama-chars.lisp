@@ -1,5 +1,6 @@
 ;;; llama-chars.lisp: a character-level Llama: RMS norms, rotary positions, SwiGLU, grouped heads.
 ;;;   sexpgpu run examples/llama-chars.lisp -s text=data/shakespeare.txt
+;;;   sexpgpu sample examples/llama-chars.lisp --tokens 200
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

@@ -1,5 +1,6 @@
 ;;; mamba-chars.lisp: a character-level Mamba: selective scans, no attention and no positions.
 ;;;   sexpgpu run examples/mamba-chars.lisp -s text=data/shakespeare.txt
+;;;   sexpgpu sample examples/mamba-chars.lisp --tokens 200
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

@@ -1,5 +1,6 @@
 ;;; mnist.lisp: a convolutional network on files of MNIST's format (idx, .gz too).
 ;;;   sexpgpu run examples/mnist.lisp -s folder=data
+;;;   sexpgpu predict examples/mnist.lisp --output scores --in image=images.npy -o scores.npz
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

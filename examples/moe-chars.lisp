@@ -1,5 +1,6 @@
 ;;; moe-chars.lisp: a character-level GPT whose feed-forwards are mixtures of experts, top k a token.
 ;;;   sexpgpu run examples/moe-chars.lisp -s text=data/shakespeare.txt
+;;;   sexpgpu sample examples/moe-chars.lisp --tokens 200
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

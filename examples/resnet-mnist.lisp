@@ -2,6 +2,8 @@
 ;;; of `image` (n h w c) and `label` (n), as CIFAR-10 is easily made.
 ;;;   sexpgpu run examples/resnet-mnist.lisp -s folder=data
 ;;;   sexpgpu run examples/resnet-mnist.lisp -s arrays=cifar10.npz --variant gpu
+;;;   sexpgpu predict examples/resnet-mnist.lisp --output scores --in image=images.npy \
+;;;     -o scores.npz
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

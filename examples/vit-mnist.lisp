@@ -1,5 +1,6 @@
 ;;; vit-mnist.lisp: a vision transformer on files of MNIST's format (idx, .gz too).
 ;;;   sexpgpu run examples/vit-mnist.lisp -s folder=data
+;;;   sexpgpu predict examples/vit-mnist.lisp --output scores --in image=images.npy -o scores.npz
 (require "sexpgpu/nn")
 (require "sexpgpu/optim")
 

@@ -13,7 +13,7 @@ from .ir.types import numpy_dtype
 from .records import NamedTuple
 from .runtime.prediction import Chunk, launched
 from .runtime.token_sampling import Sampler
-from .serving import Key, Model, Opened
+from .serving import Key, Model, Opened, encoded
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,19 +120,12 @@ class Writer:
         """Tokens of a prompt; without one a new line, or token 0."""
         if prompt is not None and not isinstance(prompt, str):
             return _some([int(token) for token in prompt])
-        encode = getattr(self._reader(), "encode", None)
         if prompt is None:
             try:
-                return encode("\n") if encode else [0]
+                return encoded(self._loader, self._stage, "\n")
             except Problem:
                 return [0]
-        if encode is None:
-            raise problem(
-                "E-OUTPUT",
-                f"the source of {self._loader.name} has no tokenizer for a prompt",
-                hint="text-files and python-stdlib have; from Python a prompt may be tokens",
-            )
-        return _some(encode(prompt))
+        return _some(encoded(self._loader, self._stage, prompt))
 
 
 def _some(tokens: list[int]) -> list[int]:

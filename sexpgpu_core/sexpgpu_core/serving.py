@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .checkpoint import export
@@ -119,6 +119,16 @@ class Model:
                 session.write(f"constant:{name}", file.load())
         return opened
 
+    def encode(self, text: str) -> list[int]:
+        """Tokens of a text, by the source that was trained on. Raises E-OUTPUT, E-USAGE-VALUE."""
+        return encoded(*self._trains(), text)
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The text of tokens. Raises E-OUTPUT where the source has no tokenizer."""
+        loader, stage = self._trains()
+        text: str = _of_text(loader, stage, "decode")(tokens)
+        return text
+
     def __enter__(self) -> Model:
         return self
 
@@ -132,6 +142,11 @@ class Model:
         self._opened = {}
 
     # -- inside
+
+    def _trains(self) -> tuple[Any, str]:
+        """The loader and the stage that the experiment trains from."""
+        loader, stage = self.serving.tracing.training_stages()[0]
+        return self.loaders[loader], stage
 
     def _traces(self, key: Key) -> dict[str, TracedOutput]:
         sizes = {"": key.rows, "/rest": key.rest}
@@ -231,6 +246,24 @@ class Model:
             return Replay(opened.compiled.units, opened.session, self.operations)(fault)
 
         return explain
+
+
+def encoded(loader: Any, stage: str, text: str) -> list[int]:
+    """Tokens of a text by the source of a loader's stage. Raises E-OUTPUT, E-USAGE-VALUE."""
+    tokens: list[int] = _of_text(loader, stage, "encode")(text)
+    return tokens
+
+
+def _of_text(loader: Any, stage: str, does: str) -> Any:
+    """What a tokenizer does: encode or decode."""
+    found = getattr(loader.reader(stage), does, None)
+    if found is None:
+        raise problem(
+            "E-OUTPUT",
+            f"the source of {loader.name} has no tokenizer for a text",
+            hint="text-files and python-stdlib have; from Python a prompt may be tokens",
+        )
+    return found
 
 
 def _chunks(

@@ -7,6 +7,7 @@ import random
 import struct
 
 import numpy as np
+import pytest
 from e2e_program import EXAMPLES, Folder
 
 NAMES = sorted(path.stem for path in EXAMPLES.glob("*.lisp"))
@@ -42,3 +43,12 @@ def write_examples(folder: Folder) -> None:
     folder.write("data/names.txt", "\n".join(lines) + "\n")
     for name in NAMES:
         folder.write(f"{name}.lisp", (EXAMPLES / f"{name}.lisp").read_bytes())
+
+
+def small(name: str) -> tuple[str, ...]:
+    """Flags that make an example small, and independent of other libraries' data."""
+    if name == "digits":
+        pytest.importorskip("sklearn")
+    text = ("-s", "text=letters.txt", "-s", "context=16")
+    text = text if name.endswith(("chars", "mlm")) else ()
+    return ("--variant", "smoke", *text)

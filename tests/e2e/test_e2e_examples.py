@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from e2e_program import DATA, EXAMPLES, Folder, series, status
-from example_files import NAMES
+from example_files import NAMES, small
 
 from sexpgpu_core import api
 from sexpgpu_core.ir import Graph
@@ -18,18 +18,9 @@ from sexpgpu_core.passes.optimize import PASSES
 REAL = DATA / "mnist_t10k-images-idx3-ubyte.gz"
 
 
-def choice(name: str) -> tuple[str, ...]:
-    """Flags that make an example small, and independent of other libraries' data."""
-    if name == "digits":
-        pytest.importorskip("sklearn")
-    text = ("-s", "text=letters.txt", "-s", "context=16")
-    text = text if name.endswith(("chars", "mlm")) else ()
-    return ("--variant", "smoke", *text)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_checks_without_a_warning(ready: Folder, name: str) -> None:
-    selection = choice(name)
+    selection = small(name)
     for flags in ((), selection):
         done = ready.quick("check", f"{name}.lisp", *flags, "--deny", "warnings", "--json")
         assert done.exit == 0, done.diagnostics
@@ -39,7 +30,7 @@ def test_an_example_checks_without_a_warning(ready: Folder, name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_variant_checks_and_the_greatest_fits_a_card(ready: Folder, name: str) -> None:
     """Of 80 GB."""
-    choice(name)
+    small(name)
     flags = ("--every-variant", "--deny", "warnings", "--json")
     done = ready.quick("check", f"{name}.lisp", *flags)
     assert done.exit == 0, done.diagnostics
@@ -69,7 +60,7 @@ def test_a_warning_of_a_layer_stands_where_the_file_calls_it(ready: Folder) -> N
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_example_trains_alike_on_cpu_and_reference(ready: Folder, name: str) -> None:
-    selection = (*choice(name), "--steps", "4", "-q")
+    selection = (*small(name), "--steps", "4", "-q")
     for device in ("cpu", "reference"):
         done = ready("run", f"{name}.lisp", *selection, "--device", device, "--name", device)
         assert done.exit == 0, done.err
@@ -124,7 +115,7 @@ def structure(graph: Graph) -> Any:
 def test_every_graph_of_an_example_reads_back_from_its_text(
     ready: Folder, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variant, *sets = choice(name)[1::2]
+    variant, *sets = small(name)[1::2]
     monkeypatch.chdir(ready.path)
     pairs = [tuple(s.split("=")) for s in sets]
     quoted = [(k, v if v.isdigit() else f'"{v}"') for k, v in pairs]
