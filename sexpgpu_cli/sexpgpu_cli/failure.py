@@ -12,6 +12,8 @@ import click
 
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems, diagnostic, nearest
 
+from .flags import called, metavar
+
 EXITS = {"usage": 2, "internal": 70, "device": 4, "plugins": 4, "run": 3, "checkpoint": 3}
 """Exit by the phase of a code; 1 for all others, which speak of the file."""
 
@@ -44,7 +46,7 @@ def _usage(error: click.ClickException) -> Diagnostic:
     if isinstance(error, click.NoSuchOption):
         return _no_such_flag(error, verb or "sexpgpu")
     if isinstance(error, click.MissingParameter):
-        name = error.param.human_readable_name if error.param else "an argument"
+        name = called(error.param) if error.param else "an argument"
         return diagnostic("E-USAGE-MISSING", f"{verb} needs {name}", hint=_synopsis(context))
     if isinstance(error, click.FileError):
         return diagnostic("E-USAGE-FILE", f"{error.ui_filename}: {error.message}")
@@ -72,6 +74,8 @@ def _synopsis(context: click.Context | None) -> str:
     if context is None:
         return "sexpgpu --help lists the verbs"
     pieces = [p for p in context.command.collect_usage_pieces(context) if p != "[OPTIONS]"]
+    needed = [p for p in context.command.params if isinstance(p, click.Option) and p.required]
+    pieces += [f"{p.opts[0]} {metavar(p)}" for p in needed]
     return " ".join([context.command_path, *pieces, "[FLAGS]"])
 
 

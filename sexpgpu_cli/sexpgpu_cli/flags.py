@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
-from sexpgpu_core.diagnostics import Problem, nearest, problem
+from sexpgpu_core.diagnostics import Problem, catalogue, nearest, problem
 
 from .answer import Answer
 from .invocation import Invocation, split_set
@@ -44,6 +44,7 @@ def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]]
 
     def make(function: Callable[..., Answer]) -> click.Command:
         def callback(**given: Any) -> Answer:
+            _refuse_empty(given)
             invocation = _invocation(name, given)
             if select:
                 given["selection"] = selected({key: given.pop(key) for key in SELECT})
@@ -107,9 +108,42 @@ def several(name: str, *commands: click.Command, alone: click.Command | None = N
     )
 
 
+MAY_BE_EMPTY = ("prompt",)
+
+
+def _refuse_empty(given: dict[str, Any]) -> None:
+    """E-USAGE-VALUE for an empty text: a shell's variable that is not set, mostly."""
+    for param in click.get_current_context().command.params:
+        value = given.get(str(param.name))
+        values = value if isinstance(value, tuple) else (value,)
+        if "" in values and value != param.default and param.name not in MAY_BE_EMPTY:
+            told = f"{called(param)} is empty"
+            raise problem("E-USAGE-VALUE", told, hint=f"leave it out, or give {metavar(param)}")
+
+
+def called(param: click.Parameter) -> str:
+    """An option by its long flag, an argument as the synopsis has it."""
+    long = [flag for flag in param.opts if flag.startswith("--")]
+    return long[0] if long else param.human_readable_name
+
+
+def metavar(param: click.Parameter) -> str:
+    return param.metavar or param.human_readable_name.upper()
+
+
 def selected(given: dict[str, Any]) -> dict[str, Any]:
     """The selection as keyword arguments of `sexpgpu_core.api`."""
     return {**given, "sets": split_set(given["sets"])}
+
+
+def _check_codes(session: Invocation, said: str, given: Iterable[str], wrong: str) -> None:
+    """A code that there is not would deny or allow nothing."""
+    for code in given:
+        known = [*catalogue(), *session.registry.names("codes"), "warnings"]
+        if code not in known:
+            near = nearest(code, known)
+            hint = f"did you mean {near}?" if near else "sexpgpu docs errors lists all codes"
+            raise problem(wrong, f"{said}: no code is named {code}", hint=hint, nearest=near)
 
 
 def _invocation(name: str, given: dict[str, Any]) -> Invocation:
@@ -118,6 +152,9 @@ def _invocation(name: str, given: dict[str, Any]) -> Invocation:
     given.pop("runs")
     given.pop("config")
     flags = {key: given.pop(key) for key in COMMON}
+    for key in ("deny", "allow"):
+        _check_codes(session, f"--{key}", flags[key], "E-USAGE-VALUE")
+        _check_codes(session, f"{key} of [check]", getattr(session.settings, key), "E-USAGE-CONFIG")
     return session._replace(
         verb=name,
         **{**flags, "deny": frozenset(flags["deny"]) | frozenset(session.settings.deny)},

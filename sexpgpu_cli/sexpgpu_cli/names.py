@@ -67,6 +67,17 @@ def run_of(invocation: Invocation, text: str) -> Run:
     return (remote() if remote is not None else runs.find(invocation.settings.runs, text)).sound()
 
 
+def own_run_of(invocation: Invocation, text: str) -> Run:
+    """The same, of a run whose folder is here. Raises E-USAGE-VALUE for the URL of a store, where
+    no request reaches the run."""
+    from sexpgpu_core.diagnostics import problem
+
+    if "://" in text and not text.startswith("file://"):
+        told = f"{invocation.verb} asks a run in its own folder, and {text} is of a store"
+        raise problem("E-USAGE-VALUE", told, hint="ask on the machine that runs it")
+    return run_of(invocation, text)
+
+
 def bringing(invocation: Invocation, text: str) -> Callable[[], Run] | None:
     """Brings the run of a store, as it is there when it is called; None of one that is here."""
     if "://" not in text:

@@ -103,7 +103,8 @@ def find_file(folder: Path, given: str | None = None) -> Path | None:
     if given is not None:
         path = (folder / given).resolve()
         if not path.is_file():
-            raise problem("E-USAGE-CONFIG", f"no such file: {given}", file=given)
+            hint = "without --config the nearest sexpgpu.toml at or above the folder counts"
+            raise problem("E-USAGE-CONFIG", f"no such file: {given}", hint=hint, file=given)
         return path
     for above in (folder, *folder.parents):
         if (above / FILE).is_file():

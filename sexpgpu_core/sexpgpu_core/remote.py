@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+from .diagnostics import problem
 from .records import NamedTuple
 from .registered import store_of
 from .registry import Registry
@@ -23,10 +24,14 @@ class Place(NamedTuple):
 
 
 def place(text: str | None) -> Place | None:
-    """What a text means, if it is the URL of a store and no path of this machine."""
+    """What a text means, if it is the URL of a store and no path of this machine. Raises
+    E-USAGE-VALUE for one that has no run's name."""
     if text is None or "://" not in text or text.startswith("file://"):
         return None
     parent, _, name = text.rstrip("/").rpartition("/")
+    if "://" not in parent or parent.endswith("://"):
+        hint = "s3://BUCKET/PREFIX/SLUG, with @STEP for a checkpoint"
+        raise problem("E-USAGE-VALUE", f"{text} names no run of a store", hint=hint)
     slug, at, step = name.partition("@")
     return Place(parent, slug, step if at else None)
 

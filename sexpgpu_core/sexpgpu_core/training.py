@@ -25,6 +25,7 @@ from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
 from .runtime.signals import Signals
 from .runtime.sinks import Sinks
+from .runtime.slug import check_name
 
 if TYPE_CHECKING:
     from .checkpoint.folder import Checkpoint, Saved
@@ -78,6 +79,8 @@ def train(
 
     Raises E-STORE-* before that where the store cannot be written.
     """
+    if asked.name is not None:
+        check_name(asked.name)
     if asked.resume is not None or asked.origin is not None:
         asked = _located(loaded.registry, asked, root)
     store = store_of(loaded.registry, asked.store) if asked.store is not None else None

@@ -80,17 +80,22 @@ def test_a_signal_in_any_phase_ends_it_as_the_table_says(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("phase", PHASES)
 def test_a_second_interrupt_leaves_at_once_with_the_last_checkpoint_whole(
-    whole: Path, kernel_cache: Path
+    whole: Path, kernel_cache: Path, phase: str
 ) -> None:
     folder = Folder(whole, kernel_cache)
-    process = folder.start("run", "x.lisp", "--name", "twice", "-q")
-    run = folder.made("twice")
-    wait(lambda: _step(run) >= 7)
+    name = f"twice-{phase}"
+    process = folder.start("run", "x.lisp", "--name", name, "-q")
+    run = folder.made(name)
+    wait(lambda: process.poll() is not None or PHASES[phase](run))
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode == 130
-    again = folder("run", "x.lisp", "--name", "twice", "-q", "--resume", "auto")
+    for there in run.glob("checkpoints/step-*"):
+        assert (there / "checkpoint.json").exists()
+    again = folder("run", "x.lisp", "--name", name, "-q", "--resume", "auto")
     assert again.exit == 0, again.err
-    assert saved(run) == saved(folder.made("whole"))
+    (ended,) = [p for p in run.parent.glob(f"{name}*") if status(p)["state"] == "finished"]
+    assert saved(ended) == saved(folder.made("whole"))

@@ -23,7 +23,7 @@ def annotate(invocation: Invocation, run: str, text: str) -> Answer:
     """Add TEXT to RUN's events: a live run writes it between two steps. Says its seq."""
     from sexpgpu_core.runtime import afterwards
 
-    found = names.run_of(invocation, run)
+    found = names.own_run_of(invocation, run)
     event = asked(found, text) if found.live else None
     if event is None:
         event = afterwards.annotate(found.path, text)

@@ -59,7 +59,9 @@ def _entry(saved: Saved) -> dict[str, Any]:
 def _row(saved: Saved) -> list[str]:
     told = saved.document
     best = [n for n, at in told.get("best", {}).items() if at.get("step") == saved.step]
-    state = "damaged" if saved.fault else "earlier attempt" if ".attempt-" in saved.name else "ok"
+    state = "earlier attempt" if ".attempt-" in saved.name else "ok"
+    if saved.fault:
+        state = "of a store" if saved.stored else "damaged"
     size = units.size(saved.bytes) if told else "-"
     return [f"{saved.step:,}", size, str(told.get("time", "-")), " ".join(best) or "-", state]
 
@@ -124,7 +126,8 @@ def verify(invocation: Invocation, run: str, steps: int | None) -> Answer:
         lines.append(f"replayed from step {done.span[0]:,} to {done.span[1]:,}: {same}")
     else:
         lines.append("not replayed")
-    return Answer(told, bounded("\n".join(lines), "--limit 0", invocation.limit), code)
+    again = shlex.join(["sexpgpu", "checkpoint", "list", run, "--limit", "0"])
+    return Answer(told, bounded("\n".join(lines), again, invocation.limit), code)
 
 
 def _tell(invocation: Invocation, found: Sequence[Diagnostic]) -> None:
@@ -226,7 +229,7 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
 
     if (keep is None) is not best:
         hint = "sexpgpu checkpoint prune RUN --keep 3 --dry-run"
-        raise problem("E-USAGE-VALUE", "prune wants --keep N or --best", hint=hint)
+        raise problem("E-USAGE-VALUE", "prune wants one of --keep N and --best", hint=hint)
     found = names.run_of(invocation, run)
     removed = retention.prune(found, keep or 1, dry=dry_run, best=best)
     shown, left = cut([_entry(saved) for saved in removed], invocation.limit)
@@ -234,12 +237,14 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
     told = document(
         "checkpoints", run=found.path.name, checkpoints=shown, removed=not dry_run, bytes=freed
     )
+    words = ["--best"] if best else ["--keep", str(keep)]
+    again = shlex.join(["sexpgpu", "checkpoint", "prune", run, *words, "--dry-run", "--limit", "0"])
     if left:
-        told.update(omitted={"checkpoints": left})
+        told.update(omitted={"checkpoints": left}, more=f"{again} --json")
     word = "would remove" if dry_run else "removed"
     lines = [f"{word} {len(removed)} checkpoints, {units.size(freed)}"]
     lines += [f"  {saved.name}  {units.size(saved.bytes)}" for saved in removed]
-    return Answer(told, bounded("\n".join(lines), "--limit 0", invocation.limit))
+    return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
 
 checkpoint = several("checkpoint", list_, show, verify, diff, export, prune)

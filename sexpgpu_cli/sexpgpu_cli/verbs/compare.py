@@ -40,6 +40,11 @@ def compare(invocation: Invocation, named: tuple[str, ...], globs: tuple[str, ..
         hint = "sexpgpu runs compare RUN RUN"
         raise problem("E-USAGE-MISSING", "compare needs two runs or more", hint=hint)
     found = [names.run_of(invocation, text) for text in named]
+    paths = [run.path.resolve() for run in found]
+    twice = [text for at, text in enumerate(named) if paths[at] in paths[:at]]
+    if twice:
+        why = f"{twice[0]} is a run that was named before"
+        raise problem("E-USAGE-VALUE", why, hint="sexpgpu runs lists what there is")
     every = folder.listing(invocation.settings.runs)
     sides = [comparison.siblings(run, every) for run in found]
     metrics = series(found, globs)

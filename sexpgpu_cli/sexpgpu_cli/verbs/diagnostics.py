@@ -28,11 +28,16 @@ def diagnostics(
     from sexpgpu_core import rerun
     from sexpgpu_core.compile.observers import check_globs
 
-    found = names.run_of(invocation, run)
+    changed = bool(add or remove)
+    found = (names.own_run_of if changed else names.run_of)(invocation, run)
     probes, selected = rerun.probes(found)
     available = [probe.name for probe in probes]
-    if add or remove:
-        check_globs(available, (*add, *remove))
+    if changed:
+        try:
+            check_globs(available, (*add, *remove))
+        except Problem as unknown:  # E-SERIES is of a file; this is the command line
+            why = unknown.diagnostic
+            raise problem("E-USAGE-VALUE", why.message, hint=why.hint) from None
         found = asked(found, add, remove)
         _, selected = rerun.probes(found)
     shown = {

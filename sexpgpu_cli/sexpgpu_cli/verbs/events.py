@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sexpgpu_core.diagnostics import diagnostic
+from sexpgpu_core.diagnostics import diagnostic, nearest, problem
 from sexpgpu_core.records import NamedTuple
 
 from .. import answer, lines, names, units
@@ -80,12 +80,17 @@ def events(
 ) -> Answer:
     """Show RUN's numbers by step; with --kind of other events, a line each."""
     from sexpgpu_core.runtime.events import current
-    from sexpgpu_core.runtime.watch import Watch
+    from sexpgpu_core.runtime.watch import FAR, POLL, Watch
 
-    watch, wanted = Watch(names.run_of(invocation, run)), Wanted(kinds, globs, since, every)
+    wanted = Wanted(kinds, globs, since, every)
+    remote = names.bringing(invocation, run) if follow else None
+    watch = Watch(names.run_of(invocation, run), bring=remote, poll=FAR if remote else POLL)
     if follow:
         return followed(invocation, watch, wanted, last)
-    kept = chosen(wanted, current(watch.look()))
+    there = current(watch.look())
+    kept = chosen(wanted, there)
+    if globs and not any(e.get("metrics") for e in kept):
+        known_numbers(watch, there, wanted)
     told_broken(invocation, watch)
     if last is not None:
         kept = kept[-last:]
@@ -93,8 +98,26 @@ def events(
     if invocation.json:
         return listed(invocation, kept, f"{again} --json")
     numbers = not kinds or set(kinds) <= set(NUMBERS)
-    shown = curves(kept, invocation.limit) if numbers else written(kept, invocation.limit)
+    none = "no numbers yet" if watch.run.live else "no numbers" + " that fit" * bool(there)
+    more = f"{again} --limit 0"
+    shown = (
+        curves(kept, invocation.limit, none, more)
+        if numbers
+        else written(kept, invocation.limit, more)
+    )
     return Answer({}, bounded("\n".join(shown), f"{again} --limit 0", invocation.limit))
+
+
+def known_numbers(watch: Watch, there: Iterable[Event], wanted: Wanted) -> None:
+    """E-USAGE-VALUE where no number of a run that has some is named as it is asked for."""
+    known = list(dict.fromkeys(name for event in there for name in event.get("metrics", {})))
+    if not known or any(wanted.fits(name) for name in known):
+        return
+    globs = " ".join(wanted.globs)
+    near = nearest(globs, known)
+    hint = f"did you mean {near}?" if near else f"known: {' '.join(known[:8])}"
+    told = f"{watch.run.path.name} reports no {globs}"
+    raise problem("E-USAGE-VALUE", told, hint=hint, nearest=near)
 
 
 def chosen(wanted: Wanted, found: Iterable[Event]) -> list[Event]:
@@ -127,12 +150,12 @@ def listed(invocation: Invocation, kept: list[Event], again: str) -> Answer:
     return Answer({}, "\n".join(dumped))
 
 
-def curves(kept: list[Event], limit: int) -> list[str]:
+def curves(kept: list[Event], limit: int, none: str, more: str) -> list[str]:
     """A table of step by metric. Each kind is thinned by itself, so a pass is not lost."""
     numbers = [event for event in kept if event["event"] in NUMBERS]
     named = list(dict.fromkeys(name for event in numbers for name in event["metrics"]))
     if not named:
-        return ["no numbers yet"]
+        return [none]
     shown = named if not limit else named[:COLUMNS]
     rows: dict[int, dict[str, Any]] = {}
     for event in numbers:
@@ -144,7 +167,7 @@ def curves(kept: list[Event], limit: int) -> list[str]:
     ]
     made = table(["step", *shown], cells, left=0)
     if len(steps) < len(rows):
-        made.append(f"... {len(rows) - len(steps)} more steps: --limit 0")
+        made.append(f"... {len(rows) - len(steps)} more steps: {more}")
     if named[len(shown) :]:
         made.append(f"... {len(named) - len(shown)} more metrics: {' '.join(named[len(shown) :])}")
     return made
@@ -158,12 +181,12 @@ def _steps(numbers: list[Event], limit: int) -> list[int]:
     return sorted({*kept, *thinned(rest, max(1, limit - len(kept)) if limit else 0)})
 
 
-def written(kept: list[Event], limit: int) -> list[str]:
+def written(kept: list[Event], limit: int, more: str) -> list[str]:
     """A line each, the last ones where there are too many."""
     shown = kept[-limit:] if limit else kept
     made = [_line(event, None) for event in shown]
     if len(shown) < len(kept):
-        made.append(f"... {len(kept) - len(shown)} earlier: --limit 0")
+        made.append(f"... {len(kept) - len(shown)} earlier: {more}")
     return made or ["none"]
 
 

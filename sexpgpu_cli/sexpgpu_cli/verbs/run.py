@@ -18,6 +18,8 @@ from ..invocation import Invocation, selection_flags
 from ..status_text import text
 
 EXISTING = ("run", "reuse", "fail")
+FLAGS = {"origin": "from", "sinks": "sink"}
+"""Flags that are called otherwise here."""
 
 
 @verb("run", select=True)
@@ -65,7 +67,7 @@ def run(
     **asked: Any,
 ) -> Answer:
     """Train FILE. Exit 3 if the run fails, 75 if it was preempted and can be resumed."""
-    _exclude(dry_run=dry_run, detach=detach, **asked)
+    _exclude(dry_run=dry_run, detach=detach, sinks=sinks, **asked)
     if ranks > 1:
         told = f"--ranks {ranks}: a run is one process in this version"
         raise problem("E-DEVICE-ABSENT", told, hint="--ranks 1")
@@ -103,13 +105,16 @@ def run(
 def _exclude(**given: Any) -> None:
     """Flags that exclude each other. Raises E-USAGE-VALUE."""
     said = [key for key in ("resume", "origin", "dry_run") if given[key]]
-    if given["dry_run"] and given["detach"]:
-        said.append("detach")
+    if given["dry_run"]:  # it keeps nothing, so there is nothing to mirror, to find or to wait for
+        said += [key for key in ("detach", "store", "sinks") if given[key]]
+        said += ["if_exists"] * (given["if_exists"] != "run")
     if given["resume_changed"] and not given["resume"]:
-        raise problem("E-USAGE-VALUE", "--resume-changed is for --resume")
+        hint = "--resume RUN --resume-changed"
+        raise problem("E-USAGE-VALUE", "--resume-changed is for --resume", hint=hint)
     if len(said) > 1:
-        words = [f"--{key.replace('origin', 'from').replace('_', '-')}" for key in said]
-        raise problem("E-USAGE-VALUE", f"{' and '.join(words)} exclude each other")
+        words = [f"--{FLAGS.get(key, key.replace('_', '-'))}" for key in said]
+        hint = f"leave out {words[0]} or {words[1]}"
+        raise problem("E-USAGE-VALUE", f"{' and '.join(words[:2])} exclude each other", hint=hint)
 
 
 def _dry(file: str, selection: dict[str, Any], status: dict[str, Any]) -> Answer:

@@ -33,7 +33,8 @@ def status(
 ) -> Answer:
     """Say how RUN is: a path, a slug, the beginning of one, latest, best or best:METRIC."""
     if timeout is not None and until is None and not follow:
-        raise problem("E-USAGE-VALUE", "--timeout is for --until and --follow")
+        hint = "sexpgpu status RUN --until done --timeout 60"
+        raise problem("E-USAGE-VALUE", "--timeout is for --until and --follow", hint=hint)
     if (folder := names.sweep_of(invocation, run)) is not None:
         from .sweep import status_of
 

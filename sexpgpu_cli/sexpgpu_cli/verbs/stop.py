@@ -36,7 +36,7 @@ def stop(invocation: Invocation, run: str, now: bool, timeout: float | None) -> 
         from .sweep import stopped
 
         return stopped(invocation, folder, timeout)
-    found = names.run_of(invocation, run)
+    found = names.own_run_of(invocation, run)
     if not found.live:
         invocation.say(f"{found.path.name} is not live: {found.state}")
         return told(found, {})

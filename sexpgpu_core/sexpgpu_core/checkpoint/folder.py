@@ -25,6 +25,7 @@ VERSION = 1
 _FILES = {"parameter": "params.safetensors", "optimizer": "optimizer.safetensors"}
 _REST = "state.safetensors"
 _BATCH = "batch.safetensors"
+_STORED = "it is in a store, whose files lie otherwise"
 _UNLIKE = "its hash is not the one recorded"
 _FLEETING = frozenset({"time", "elapsed", "attempt", "device", "versions", "files", "sha256"})
 
@@ -37,6 +38,11 @@ class Saved(NamedTuple):
     path: Path
     document: Mapping[str, Any]
     fault: tuple[str, str] | None = None
+
+    @property
+    def stored(self) -> bool:
+        """Whether it is as a store has it."""
+        return self.fault is not None and self.fault[1] == _STORED
 
     @property
     def bytes(self) -> int:
@@ -214,6 +220,10 @@ class Checkpoints:
 
     def _corrupt(self, saved: Saved, file: str, why: str) -> Problem:
         before = [other for other in self.whole() if other.step < saved.step]
+        if why == _STORED:
+            told = f"{saved.path} is no checkpoint of a run's folder: {why}"
+            hint = "run FILE --store URL --name SLUG --resume auto brings the run here"
+            raise problem("E-CHECKPOINT-NONE", told, hint=hint)
         hint = (
             f"--resume {before[-1].step} takes the one before."
             if before
@@ -295,6 +305,8 @@ def _read(path: Path) -> Saved:
     if document.get("version", 0) > VERSION:
         newer = f"version {document['version']} is newer than this program's {VERSION}"
         return Saved(path.name, step, path, document, ("checkpoint.json", newer))
+    if any("/" in name for name, _ in files):
+        return Saved(path.name, step, path, document, ("checkpoint.json", _STORED))
     if document.get("sha256") != _own_digest(document):
         return Saved(path.name, step, path, document, ("checkpoint.json", _UNLIKE))
     return Saved(path.name, step, path, document, _fault(path, files))

@@ -135,7 +135,12 @@ def _stored(url: str) -> Run:
 def _best(root: Path, text: str, metric: str) -> Run:
     found = [run for run in listing(root) if run.status is not None]
     chosen = ranking.best(found, metric or None)
-    return chosen if chosen is not None else _none(root, text, found)
+    if chosen is not None or not metric or not found:
+        return chosen if chosen is not None else _none(root, text, found)
+    known = sorted({name for run in found for name in (run.status or {}).get("metrics", {})})
+    near = nearest(metric, known)
+    hint = f"did you mean best:{near}?" if near else f"known: {' '.join(known[:8]) or 'none'}"
+    raise problem("E-USAGE-RUN", f"no run below {root} has {metric}", hint=hint, nearest=near)
 
 
 def _named(root: Path, text: str) -> Run:
@@ -158,6 +163,9 @@ def _none(root: Path, text: str, found: list[Run]) -> Run:
     names = [run.path.name for run in found]
     near = nearest(text, names)
     hint = f"Did you mean {near}?" if near else f"Runs: {' '.join(names[:5]) or 'none'}."
+    before, at, _ = text.rpartition("@")
+    if at and before in names:
+        hint = f"{text} is a checkpoint; here a run is meant: {before}"
     raise problem("E-USAGE-RUN", f"no run {text} below {root}", hint=hint, run=text, nearest=near)
 
 

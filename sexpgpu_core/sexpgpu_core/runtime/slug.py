@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePath
 
+from ..diagnostics import problem
+
 _LONGEST = 80
 
 
@@ -15,6 +17,16 @@ def slug(file: str, variant: str | None, given: Mapping[str, str], experiment_id
     parts += [name.rpartition(":")[2] + value for name, value in given.items()]
     head = "-".join(clean(part) for part in parts if clean(part))
     return f"{head[:_LONGEST].rstrip('-.') or 'run'}-{experiment_id[:6]}"
+
+
+def check_name(name: str) -> None:
+    """E-USAGE-VALUE for a name that no folder of a run has."""
+    if clean(name) == name and name:
+        return
+    near = clean(name)
+    told = f"{name!r} is no name of a run: a-z 0-9 . _ -, a letter or digit first and last"
+    hint = f"--name {near}" if near else "leave it out: a name is made of file, knobs and a hash"
+    raise problem("E-USAGE-VALUE", told, hint=hint, given=name)
 
 
 def clean(text: str) -> str:

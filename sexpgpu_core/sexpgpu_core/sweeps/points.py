@@ -71,7 +71,8 @@ def declared(experiment: Experiment, name: str) -> Sweep:
 
 def _unknown(told: str, name: str, known: Iterable[str]) -> Exception:
     near, listed = nearest(name, known), " ".join(list(known)[:8])
-    hint = f"did you mean {near}?" if near else f"there are: {listed or 'none'}"
+    none = "the file has none: (defsweep NAME ...) declares one"
+    hint = f"did you mean {near}?" if near else f"there are: {listed}" if listed else none
     return problem("E-SWEEP-UNKNOWN", told, hint=hint, nearest=near)
 
 
