@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,7 +226,7 @@ def _run(
             resume=checkpoint,
             signals=signals,
             deadline=asked.deadline,
-            explain=_explain(compiled, session, lambda: operations(loaded.registry)),
+            explain=_explain(compiled, session, lambda: operations(loaded.registry), folder),
             until=1 if asked.dry else None,
             keep=not asked.dry,
             plan=plan,
@@ -360,19 +361,21 @@ def _same(run: runs.Run, loaded: Any, device: Device, compile: Compiler) -> Comp
 
 
 def _explain(
-    compiled: Compiled, session: Any, operations: Callable[[], Operations]
+    compiled: Compiled, session: Any, operations: Callable[[], Operations], folder: RunFolder
 ) -> Callable[[Fault], Cause | None]:
     """Finds what made a launch fault; nothing is imported for it before one does."""
 
     def explain(fault: Fault) -> Cause | None:
         from .compile.replay import Replay
+        from .compile.scales import past
 
         known = [stage.optimization for stage in compiled.stages.values()]
 
         def group(path: str) -> Any:
             return next((o.groups[o.group_of[path]] for o in known if path in o.group_of), None)
 
-        return Replay(compiled.job.units, session, operations(), group)(fault)
+        before = partial(past, compiled.job, folder)
+        return Replay(compiled.job.units, session, operations(), group, before)(fault)
 
     return explain
 

@@ -93,7 +93,7 @@ def _inlined(observer: Observer, graph: Graph, path: str, given: Mapping[str, Va
             operands[name] = observer.b.input(name, "scalar", dtype, shape)
         elif name not in operands:
             operands[name] = _as(observer, _asked(observer, name, path), dtype)
-    return inline(observer.b, graph, operands)["value"]
+    return inline(observer.b, graph, operands, placed=True)["value"]
 
 
 def _as(observer: Observer, value: Value, dtype: str) -> Value:

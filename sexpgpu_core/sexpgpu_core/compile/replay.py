@@ -7,7 +7,7 @@ device's, so a value that is only just not finite may not be seen again: then th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..device import Session, Unit
@@ -17,6 +17,10 @@ from ..ir.graph import Node
 from ..ir.interpret import run
 from ..runtime.fault import Cause, Fault
 from ..staging.traced import Group
+from .scales import left
+
+Values = Callable[[str], Any]
+"""Persistent values by their names."""
 
 
 class _Found(Exception):
@@ -36,15 +40,23 @@ class Replay:
         session: Session,
         operations: Operations,
         groups: Callable[[str], Group | None] = lambda path: None,
+        past: Callable[[], Iterable[tuple[int, Values]]] = tuple,
     ) -> None:
-        self._groups = groups
+        self._groups, self._past = groups, past
         self._graphs = {unit.name: unit.graph for unit in units}
         self._session = session
         self._operations = operations
 
     def __call__(self, fault: Fault) -> Cause | None:
-        graph = self._graphs[fault.program]
-        inputs = self._inputs(graph, fault)
+        graph = fault.graph or self._graphs[fault.program]
+        inputs = self._inputs(graph, fault, self._session.read)
+        cause = self._cause(graph, inputs)
+        if cause is None or fault.kind != "nonfinite" or "loss" not in fault.outcome.results:
+            return cause
+        past = ((step, self._inputs(graph, fault, read)) for step, read in self._past())
+        return cause._replace(left=left(graph, inputs, past, self._operations))
+
+    def _cause(self, graph: Graph, inputs: Mapping[str, Any]) -> Cause | None:
         try:
             run(graph, inputs, self._operations, watch=_watch)
         except _Found as found:
@@ -54,10 +66,12 @@ class Replay:
         return self._of_before(inputs)
 
     def _of_before(self, inputs: Mapping[str, Any]) -> Cause | None:
-        """The first value that was not finite before the step: the update of an earlier one made
-        it, which only a loss or a gradient that it reaches shows."""
+        """The first value that was not finite before the step: one of the data, or the update of
+        an earlier step made it, which only a loss or a gradient that it reaches shows."""
         for name, array in inputs.items():
             kind, _, path = name.partition(":")
+            if kind == "batch" and _wrong(array):
+                return Cause("batch", path, None, (_range(array),))
             if kind in KEPT and _wrong(array):
                 owner = path if kind == "parameter" else path.rpartition("/")[0]
                 group = self._groups(owner)
@@ -66,16 +80,16 @@ class Replay:
                 return Cause(group.name, path, group.span, (_range(array),))
         return None
 
-    def _inputs(self, graph: Graph, fault: Fault) -> Mapping[str, Any]:
+    def _inputs(self, graph: Graph, fault: Fault, read: Values) -> Mapping[str, Any]:
         found: dict[str, Any] = {}
         for node in graph.inputs():
             kind, name = node.get("kind"), node.get("name")
-            if kind == "batch":
+            if kind in ("batch", "over"):
                 found[f"{kind}:{name}"] = fault.batch[name]
             elif kind == "scalar":
                 found[f"{kind}:{name}"] = fault.scalars[name]
             else:
-                found[f"{kind}:{name}"] = self._session.read(f"{kind}:{name}")
+                found[f"{kind}:{name}"] = read(f"{kind}:{name}")
         return found
 
 

@@ -21,7 +21,7 @@ Identity = tuple[tuple[Any, ...], ...]
 class Builder:
     """Appends to one graph.
 
-    `origin` (a function giving an Origin or None) says where the current call stands; `policy` and
+    `origin` (a function of a node giving an Origin or None) says where it was made; `policy` and
     `copy` go into every node made (leaves are not computed and have no copy); `rule` is asked first
     (autodiff and passes set it). Tracing sets `limit`, the most nodes: what comes after it makes as
     many again as it has reason to.
@@ -36,7 +36,7 @@ class Builder:
         self,
         operations: Operations,
         graph: Graph | None = None,
-        origin: Callable[[], Origin | None] | None = None,
+        origin: Callable[[Node], Origin | None] | None = None,
         rule: Rule | None = None,
         limit: int | None = None,
     ) -> None:
@@ -128,7 +128,7 @@ class Builder:
 
     def _note(self, node: Node) -> None:
         assert self.origin is not None
-        origin = self.origin()
+        origin = self.origin(node)
         if origin is None:
             return
         known = self.graph.origins.get(node.id, ())

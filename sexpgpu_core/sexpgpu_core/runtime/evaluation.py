@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,21 @@ from ..device import Outcome
 from ..records import NamedTuple
 from .fault import Cause, Fault, index
 from .job import MetricSpec, PassFacts, ProgramFacts
-from .metrics import Accumulator, joined
+from .metrics import Accumulator, joined, scalar
 from .progress import evaluate
 
 if TYPE_CHECKING:
     from ..device import Pending, Session
 
 _IN_FLIGHT = 2
+
+
+class Wrong(NamedTuple):
+    """The first launch of a pass with a metric that is not finite, and what made it."""
+
+    metric: str
+    value: float
+    cause: Cause | None
 
 
 class PassResult(NamedTuple):
@@ -28,6 +37,7 @@ class PassResult(NamedTuple):
     batches: int
     complete: bool
     arrays: Mapping[str, Any] = {}
+    wrong: Wrong | None = None
 
 
 def run_pass(
@@ -66,7 +76,7 @@ def run_pass(
         _settle(*_launch(session, facts.end, total.joined(), at), total, explain)
     seen = loader.examples(facts.stage) if loader is not None else None
     whole = seen is None or examples == seen
-    return PassResult(total.values(), examples, batches, whole, total.outputs())
+    return PassResult(total.values(), examples, batches, whole, total.outputs(), total.wrong)
 
 
 def _batches(
@@ -87,6 +97,7 @@ class Total:
         self._program = end.program if end is not None else ""
         self._axes = facts.output.axes if facts.output is not None else {}
         self._outputs: dict[str, list[Any]] = {name: [] for name in self._axes}
+        self.wrong: Wrong | None = None
 
     def add(self, program: str, results: Mapping[str, Any], rows: int) -> None:
         """The results of one batch, or of the end."""
@@ -150,7 +161,21 @@ def _settle(
     if outcome.error is not None:
         found = fault._replace(outcome=outcome)
         raise index(found, explain(found))
+    if total.wrong is None and (named := _not_finite(outcome.results)) is not None:
+        same = fault._replace(kind="nonfinite", outcome=outcome)
+        total.wrong = Wrong(*named, explain(same))  # by the weights of the pass
     total.add(fault.program, outcome.results, rows)
+
+
+def _not_finite(results: Mapping[str, Any]) -> tuple[str, float] | None:
+    """The first metric of a launch that is not finite; an extreme of nothing may be infinite."""
+    for name, array in results.items():
+        kind, _, metric = name.partition(":")
+        if kind == "metric":
+            value = scalar(array)
+            if math.isnan(value) or (name.endswith(":sum") and not math.isfinite(value)):
+                return metric.rpartition(":")[0], value
+    return None
 
 
 def _settle_all(

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..device import Outcome
-from ..diagnostics import Problem, problem
+from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from ..diagnostics.render_json import place
 from ..records import NamedTuple
 from ..spans import Span
 from .metrics import scalar
 
+if TYPE_CHECKING:
+    from ..ir import Graph
+
 
 class Fault(NamedTuple):
-    """One launch that went wrong, with all that replays it. `kind`: nonfinite, index."""
+    """One launch that went wrong, with all that replays it. `kind`: nonfinite, index. `graph`: of
+    a program that was not there when the run began."""
 
     kind: str
     program: str
@@ -23,15 +27,39 @@ class Fault(NamedTuple):
     batch: Mapping[str, Any]
     scalars: Mapping[str, float]
     outcome: Outcome
+    graph: Graph | None = None
+
+
+class Left(NamedTuple):
+    """A scope whose scale, its greatest magnitude, is far above `most`, that of earlier `steps`."""
+
+    scope: str
+    scale: float
+    most: float
+    steps: tuple[int, ...]
 
 
 class Cause(NamedTuple):
-    """The operation that was first. `inputs`: minimum, maximum, non_finite of each."""
+    """The operation that was first. `inputs`: minimum, maximum, non_finite of each. `left`: of a
+    step, the first scope in the forward pass whose scale left its history."""
 
     operation: str
     scope: str
     span: Span | None = None
     inputs: tuple[Mapping[str, float], ...] = ()
+    left: Left | None = None
+
+    def told(self) -> str:
+        """As a message goes on."""
+        where = f"; ({self.operation} ...) in {self.scope or 'the root'} was first"
+        if self.left is None:
+            return where
+        scope, scale, most, steps = self.left
+        known = ", ".join(map(str, steps))
+        return (
+            f"{where}; the scale of {scope or 'the root'} left its history first: {scale:.3g}, "
+            f"at most {most:.3g} by the values of step {known}"
+        )
 
 
 Explain = Callable[[Fault], "Cause | None"]
@@ -52,13 +80,9 @@ def nonfinite(fault: Fault, cause: Cause | None) -> Problem:
     """E-RUN-NONFINITE of a halt."""
     name, value = watched(fault.outcome)
     told = "loss" if name == "loss" else "gradient norm"
-    if cause is not None:
-        where = f"; ({cause.operation} ...) in {cause.scope or 'the root'} was first"
-    else:
-        where = ""
     return problem(
         "E-RUN-NONFINITE",
-        f"the {told} of step {fault.step} is {value}{where}",
+        f"the {told} of step {fault.step} is {value}{cause.told() if cause else ''}",
         span=cause.span if cause else None,
         scope=cause.scope if cause else None,
         step=fault.step,
@@ -84,6 +108,14 @@ def index(fault: Fault, cause: Cause | None) -> Problem:
     )
 
 
+def warning(code: str, told: str, cause: Cause | None, **facts: Any) -> Diagnostic:
+    """Of a number that is not finite and ends nothing."""
+    if cause is not None:
+        told, facts = told + cause.told(), {**facts, "operation": cause.operation}
+    found = diagnostic(code, told, **facts)
+    return found if cause is None else found._replace(span=cause.span, scope=cause.scope)
+
+
 def cause_json(cause: Cause | None) -> dict[str, Any] | None:
     """`cause` of a guard event."""
     if cause is None:
@@ -92,6 +124,8 @@ def cause_json(cause: Cause | None) -> dict[str, Any] | None:
     if cause.span is not None:
         file, span = place(cause.span)
         said.update(file=file, span=span)
+    if cause.left is not None:
+        said["left"] = {**cause.left._asdict(), "steps": list(cause.left.steps)}
     return {**said, "inputs": [dict(values) for values in cause.inputs]}
 
 

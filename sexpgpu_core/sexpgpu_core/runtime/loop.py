@@ -222,6 +222,7 @@ class Loop:
         if cadence.due(self.ahead.step + 1, self.sampling.every, (), False):
             observed = self.sampling.observed[key]
             observation = observe(self.session, observed, batch, context, waited)
+            self.sampling.seen(observation, self.explain)
         pending = self.session.program(due.program).launch(batch, scalars)
         self.ahead.advance(key, stage)
         after = self.ahead.copy()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..device import Outcome
 from ..records import NamedTuple
+from .fault import Fault
 from .job import HostFacts, Observed, ProbeSpec
 from .machine import peak_bytes
 from .metrics import scalar
@@ -26,11 +28,22 @@ class Observation(NamedTuple):
     pending: Pending | None
     probes: Sequence[ProbeSpec]
     host: HostFacts
+    fault: Fault | None = None  # what replays it
 
     def values(self) -> dict[str, Any]:
         """By name: numbers, histograms (edges and counts), quantiles."""
         results = self.pending.outcome().results if self.pending is not None else {}
         return {probe.name: self._value(probe, results) for probe in self.probes}
+
+    def wrong(self) -> list[str]:
+        """The numbers that a device has made and that are not finite, or are of such."""
+        results = self.pending.outcome().results if self.pending is not None else {}
+        return [
+            probe.name
+            for probe in self.probes
+            if probe.measure is None
+            and any(_wrong(results[f"probe:{probe.name}:{i}"]) for i in range(probe.pieces))
+        ]
 
     def _value(self, probe: ProbeSpec, results: Mapping[str, Any]) -> Any:
         if probe.measure is not None:
@@ -49,11 +62,19 @@ def observe(
     """Launch a stage's observer on the batch of the step that comes next, if it has numbers."""
     if observed is None:
         return None
-    program, pending = observed.program, None
+    program, pending, fault = observed.program, None, None
     if program is not None:
         scalars = evaluate(program.scalars, context)
         pending = session.program(program.program).launch(batch, scalars)
-    return Observation(pending, observed.probes, HostFacts(waited, peak_bytes()))
+        step = int(context["step"]) + 1
+        fault = Fault("nonfinite", program.program, step, batch, scalars, Outcome(True))
+    return Observation(pending, observed.probes, HostFacts(waited, peak_bytes()), fault)
+
+
+def _wrong(array: Any) -> bool:
+    import numpy as np
+
+    return not bool(np.isfinite(np.asarray(array, np.float64)).all())
 
 
 def data_wait(facts: HostFacts) -> float:

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
+from ..diagnostics import Diagnostic
 from . import artifacts, cadence
-from .evaluation import run_pass
+from .evaluation import Wrong, run_pass
+from .fault import warning
 from .folder import RunFolder
 from .job import Job
 from .progress import Progress
@@ -37,6 +39,7 @@ class Passes:
         self._job, self._session, self._folder = job, session, folder
         self._loaders, self._report, self._explain = loaders, report, explain
         self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
+        self._told: set[str] = set()  # passes of which it was told that a number is not finite
         self.due: list[str] = []
         self.test_reads = 0
 
@@ -94,10 +97,19 @@ class Passes:
             return True
         if result is None:
             return False
+        if result.wrong is not None and name not in self._told:
+            self._told.add(name)
+            self._folder.events.warn(_wrong(name, result.wrong), progress.step, once=False)
         self.test_reads += facts.stage == "test" and loader is not None
         files = artifacts.save(self._folder.path, facts, progress.step, result.arrays)
         self._report.passed(name, result, progress, clock() - began, files)
         return True
+
+
+def _wrong(name: str, found: Wrong) -> Diagnostic:
+    metric = f"{name}/{found.metric}"
+    told = f"{metric} is {found.value} for a batch of the pass"
+    return warning("W-EVAL-NONFINITE", told, found.cause, metric=metric)
 
 
 def _falls(declared: Any, step: int, ending: bool) -> bool:

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any
 from ..device import Unit
 from ..diagnostics import Diagnostic, Problem, Problems, diagnostic
 from ..records import NamedTuple
+from .fault import Explain, warning
 from .folder import RunFolder
 from .job import Job, Observed
+from .observation import Observation
 
 if TYPE_CHECKING:
     from ..device import Session
+    from ..ir import Graph
 
 CHILD = "sexpgpu_core.warm"
 
@@ -51,6 +54,8 @@ class Sampling:
         self._child: subprocess.Popen[str] | None = None
         self._compiling: tuple[str, ...] = ()
         self._began = 0.0
+        self._named: set[str] = set()  # numbers of which it was told that they are not finite
+        self._graphs: dict[str, Graph] = {}  # of observers that were not there at the beginning
 
     def ask(self, add: Iterable[str], remove: Iterable[str]) -> None:
         """Change the selection once its observers are compiled; nothing where none can be."""
@@ -78,6 +83,21 @@ class Sampling:
             child, self._child = self._child, None
             out, _ = child.communicate()
             self._end(child.returncode, out, step)
+
+    def seen(self, observation: Observation | None, explain: Explain) -> None:
+        """Before the step writes: name what makes numbers not finite, once a number."""
+        if observation is None or observation.fault is None:
+            return
+        new = [name for name in observation.wrong() if name not in self._named]
+        if new:
+            self._named.update(new)
+            graph = self._graphs.get(observation.fault.program)
+            cause = explain(observation.fault._replace(graph=graph))
+            more = f" and {len(new) - 3} more" if len(new) > 3 else ""
+            step = observation.fault.step
+            told = f"of step {step}, {', '.join(new[:3])}{more} are not finite"
+            found = warning("W-DIAGNOSTIC-NONFINITE", told, cause, numbers=new[:100])
+            self._folder.events.warn(found, step - 1, once=False)
 
     def close(self) -> None:
         """End a child that still compiles."""
@@ -124,6 +144,7 @@ class Sampling:
         self.observed = {key: new.observed for key, new in found.items()}
         for new in found.values():
             if new.unit is not None:
+                self._graphs[new.unit.name] = new.unit.graph
                 self._say(new.unit.name, step)
         self._tell()
 

@@ -12,6 +12,7 @@ from ..evaluator.spending import limits
 from ..evaluator.values import Value
 from ..ir import scalars
 from ..ir.builder import Builder
+from ..ir.graph import Node as IrNode
 from ..ir.graph import Origin
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
@@ -22,6 +23,12 @@ from .regions import Region
 from .scopes import Scope, join
 from .tensor import FileTensor, Handle, StepScalar, Tensor
 from .traced import Inside, Looped, Parameter, State, Watched, Written
+
+INDEXING = frozenset((
+    *("index-guard", "gather", "take-along", "put-along", "add-along", "segment-sum"),
+    *("scatter-add", "scatter-set", "scatter-max", "scatter-min", "cross-entropy", "ctc-loss"),
+))  # fmt: skip
+"""What may meet an index that is out of range."""
 
 
 class Tracer:
@@ -71,9 +78,14 @@ class Tracer:
         self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)
         self.optimizer: Any = None  # optimize.Body while an update is traced
 
-    def _origin(self) -> Origin:
+    def _origin(self, node: IrNode) -> Origin:
         at = machine.current()
-        return Origin(at.call_span, self.scopes[-1].path, tuple(at.expansion or ()))
+        span = at.call_span
+        if node.operation in INDEXING:  # a number of the data may be wrong, not the module's call
+            from .origins import called_from_file
+
+            span = called_from_file()
+        return Origin(span, self.scopes[-1].path, tuple(at.expansion or ()))
 
     @property
     def scope(self) -> Scope:

@@ -52,8 +52,11 @@ def apply_body(b: Builder, body: Body, operands: Mapping[str, Value]) -> dict[st
     return dict(zip(body.graph.results, found))
 
 
-def inline(b: Builder, body: Graph, operands: Mapping[str, Value]) -> dict[str, Value]:
-    """The body's nodes made in `b`, its inputs replaced by operands of their names."""
+def inline(
+    b: Builder, body: Graph, operands: Mapping[str, Value], placed: bool = False
+) -> dict[str, Value]:
+    """The body's nodes made in `b`, its inputs replaced by operands of their names. `placed`: with
+    their places in the text."""
     made: dict[tuple[int, int], Value] = {}
     b.graph.bodies.update(body.bodies)
     live = body.live()
@@ -62,6 +65,8 @@ def inline(b: Builder, body: Graph, operands: Mapping[str, Value]) -> dict[str, 
             made[node.id, 0] = operands[node.get("name")]
         elif node.id in live:
             _copy(b, node, made)
+            if placed and node.id in body.origins:
+                b.graph.origins.setdefault(made[node.id, 0].node.id, body.origins[node.id])
     return {name: made[v.node.id, v.result] for name, v in body.results.items()}
 
 
