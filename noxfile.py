@@ -30,6 +30,12 @@ TORCH = "torch==2.13.0"
 """By name and version alone: where it comes from is the reader's pip's to know."""
 ASSEMBLER = ("nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37")
 """ptxas and nvdisasm; about 130 MB."""
+LIBRARIES = (
+    "nvidia-cublas==13.1.2.11",
+    "nvidia-cudnn-cu13==9.19.0.56",
+    "nvidia-cudnn-frontend==1.18.0",
+)
+"""About 1.1 GB."""
 ONNX = "onnx==1.23.2"
 SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 """Keeps the checkout's own folders off sys.path, so that what is installed is tested."""
@@ -181,8 +187,18 @@ def gates(session: nox.Session) -> None:
     """Every kernel of GPT-2 124M, a Llama of 125M and ResNet-50 through NVIDIA's assembler and its
     disassembler, held to a budget. No GPU is needed."""
     install(session, *TEST, *ASSEMBLER)
-    session.run("python", *SAFE, "tests/cuda/gates.py", *session.posargs)
+    beside = {"PYTHONPATH": str(ROOT / "tests" / "cuda")}
+    session.run("python", *SAFE, "tests/cuda/gates.py", *session.posargs, env=beside)
     session.run("python", *SAFE, "-m", "pytest", "tests/cuda/test_cuda_cubins.py")
+
+
+@nox.session
+def libraries(session: nox.Session) -> None:
+    """Products as cuBLASLt's own descriptors, and every attention and convolution of the big models
+    before cuDNN's own check for an H200. No GPU is needed, gcc is."""
+    install(session, *TEST, *LIBRARIES)
+    tests = ("tests/cuda/test_cuda_cublaslt.py", "tests/cuda/test_cuda_cudnn.py")
+    session.run("python", *SAFE, "-m", "pytest", *tests)
 
 
 @nox.session

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cuda_models import FOLDER, compiled, records
-from cuda_programs import graph_of, launched, normal
+from cuda_programs import graph_of, launched, normal, opened, planned
 
 from sexpgpu_core import api
 from sexpgpu_core.autodiff import differentiate
@@ -17,6 +17,8 @@ from sexpgpu_core.ir import Builder, Value
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.passes.calls import library_calls, refusal
+from sexpgpu_core.passes.optimize import optimize
+from sexpgpu_cuda.device import EmulatedDevice
 from sexpgpu_cuda.work import LibraryCall
 
 CHOICES: list[tuple[dict[str, Any], tuple[int, int, int]]] = [
@@ -126,3 +128,43 @@ def test_steps_in_16_bits_with_the_calls_are_the_references(name: str, tmp_path:
         losses.append(told.losses)
     assert len(losses[0]) == 1
     assert losses[0] == pytest.approx(losses[1], rel=3e-3)
+
+
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize(("given", "sizes"), CHOICES)
+def test_values_and_gradients_in_16_bits_are_those_of_f64(
+    given: dict[str, Any], sizes: tuple[int, int, int], dtype: str
+) -> None:
+    """Through autodiff and the precision pass, both calls a library's."""
+    n, heads, few = sizes
+    shapes = {"q": (2, n, heads, 8), "k": (2, n, few, 8), "v": (2, n, few, 8)}
+    inputs = {name: normal(shape, seed=i) for i, (name, shape) in enumerate(shapes.items())}
+    graph = weighed(shapes, given)
+    called = library_calls(graph, OPERATIONS, EmulatedDevice().library, dtype)
+    called = with_gradients(called)
+    small, _ = optimize(called, OPERATIONS, EmulatedDevice().library, dtype)
+    assert sum(n.operation.startswith("attention-") for n in small.nodes) == 2
+    found = opened(planned(small)).program("step").launch(inputs, {}).outcome().results
+    wide = {name: value.astype("f8") for name, value in inputs.items()}
+    exact = run(with_gradients(weighed(shapes, given, "f64")), wide, OPERATIONS)
+    allowed = 3e-2 if dtype == "bf16" else 4e-3
+    for name, value in exact.items():
+        scale = max(float(np.abs(value).max()), 1e-3)
+        np.testing.assert_allclose(found[name].astype("f8"), value, rtol=0, atol=allowed * scale)
+
+
+def weighed(shapes: Any, given: dict[str, Any], dtype: str = "f32") -> Any:
+    """Attention, and a sum of it weighed by its squares."""
+    b = Builder(OPERATIONS)
+    q, k, v = (b.input(name, "batch", dtype, shape) for name, shape in shapes.items())
+    out = b("attention", q, k, v, **given)
+    loss = b("reduce-sum", b("multiply", b("square", out), out), axes=(0, 1, 2, 3))
+    b.graph.results = {"out": out, "loss": loss}
+    return b.graph
+
+
+def with_gradients(graph: Any) -> Any:
+    values = {n.get("name"): Value(n) for n in graph.inputs()}
+    found = differentiate(graph, OPERATIONS, graph.results["loss"], values)
+    graph.results = {"out": graph.results["out"], **{n: v for n, v in found.items() if v}}
+    return graph
