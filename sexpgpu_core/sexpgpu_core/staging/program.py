@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, nearest, problem
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import Function, Symbol, Value, first_value, keyword
+from ..evaluator.values import Function, MultipleValues, Symbol, Value, first_value, keyword
 from ..experiment.declarations import Experiment
 from ..ir.graph import Node as GraphNode
 from ..ir.graph import Value as Node
@@ -60,7 +60,7 @@ class Program:
             t.part, t.context = "prepare", t.context._replace(place="P")
             given = self._prepared()
             t.part, t.context = part, t.context._replace(place=place)
-            value = first_value(function.call(*self._arguments(function, given)))
+            value = function.call(*self._arguments(function, given))
             losses = _losses(t, value, function) if part == "objective" else {}
             return self._traced(losses, part, blocks)
         finally:
@@ -237,7 +237,14 @@ def _no_field(function: Function, name: str, given: Mapping[str, Value]) -> Exce
 
 
 def _losses(t: Tracer, value: Value, function: Function) -> dict[str, Node]:
-    """Result names to f32 or f64 scalars; E-OBJECTIVE-SCALAR."""
+    """Result names to f32 or f64 scalars; E-OBJECTIVE-SCALAR, E-CONTRACT of several values."""
+    if value.__class__ is MultipleValues and len(value) > 1:
+        raise problem(
+            "E-CONTRACT",
+            f"objective returns {len(value)} values, wants one loss",
+            hint="losses of several players are (losses :d x :g y); what is told is (metric name x)",
+        ).locate(function.span)
+    value = first_value(value)
     if isinstance(value, Named) and value.kind == "losses":
         return {f"loss:{name}": _scalar(t, v, function, name) for name, v in value.items.items()}
     return {"loss": _scalar(t, value, function, "")}

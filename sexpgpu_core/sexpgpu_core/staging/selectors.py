@@ -6,9 +6,21 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from ..diagnostics import Change, Edit, problem
 from ..evaluator.definitions import native_macro
-from ..evaluator.values import NIL, Cons, Function, Symbol, Value, first_value, make_list
+from ..evaluator.values import (
+    NIL,
+    Cons,
+    Function,
+    String,
+    Symbol,
+    Value,
+    first_value,
+    keyword,
+    make_list,
+)  # fmt: skip
 from ..ir.types import DTYPES
+from ..reader import element_span
 from ..records import NamedTuple
 from .host import host
 from .syntax import Declaration, Slot, keyword_pairs, literal, tails
@@ -103,9 +115,26 @@ _TESTS: dict[str, Callable[[Any, Parameter, str], bool]] = {
 def select(form: Cons, environment: Value) -> Value:
     """(select &key path rank dtype size stage where and or not): a selector; all must hold."""
     d = Declaration(form)
+    _one_path(d, form)
     read = _spec(d, form.cdr)
     d.finish = lambda: _made(read)
     return d.expansion()
+
+
+def _one_path(d: Declaration, form: Cons) -> None:
+    """E-FORM-SHAPE of several globs after one :path, with the edit that asks for any of them."""
+    parts = tails(form.cdr)
+    if len(parts) < 2 or parts[0].car is not keyword("PATH"):
+        return
+    several = tails(parts[1].car) if parts[1].car.__class__ is Cons else parts[1:]
+    globs = [t.car.text() for t in several if isinstance(t.car, String)]
+    if len(globs) < 2 or len(globs) < len(several):
+        return
+    new = "(select :or (" + " ".join(f'(:path "{glob}")' for glob in globs) + "))"
+    edit = Edit("ask for any of them", (Change(d.span, new),)) if d.span is not None else None
+    found = problem("E-FORM-SHAPE", "select: :path is one glob", hint=f"any of them: {new}",
+                    edit=edit)  # fmt: skip
+    raise found.locate(element_span(parts[1]) or d.span)
 
 
 def _spec(d: Declaration, rest: Value) -> list[tuple[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from ..diagnostics import Problem, problem
+from ..diagnostics import Problem, Related, problem
 from ..evaluator import machine
 from ..evaluator.spending import limits
 from ..evaluator.values import Value
@@ -212,9 +212,20 @@ class Tracer:
                 path=path,
             )
         if name in self.scope.made and not self.scope.root:
-            raise problem("E-PARAM-DUPLICATE", f"{path} is made twice in one scope", path=path)
+            raise self._twice(path)
         self.scope.made.add(name)
         return path
+
+    def _twice(self, path: str) -> Problem:
+        known = self.parameters.get(path) or self.states.get(path)
+        first = (Related("first made here", known.span),) if known and known.span else ()
+        return problem(
+            "E-PARAM-DUPLICATE",
+            f"{path} is made twice in one scope",
+            hint="another name for one of them; a model that is called twice takes a :name a call",
+            related=first,
+            path=path,
+        )
 
     def parameter(self, name: str, type: Type, init: Any, trainable: bool) -> Tensor:
         """The parameter of a name in the open scope: made, or met again."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from staging_case import LOADER, MODEL, RUN, body, declared, faults, only, warnings, whole
+from staging_case import LOADER, MODEL, PASS, RUN, body, declared, faults, only, warnings, whole
 
 
 def place(text: str, found: str) -> tuple[int, int]:
@@ -282,3 +282,39 @@ def test_faults_come_in_source_order() -> None:
     spans = [d.span.start for d in faults(text, "declare") if d.span]
     assert spans == sorted(spans)
     assert len(spans) >= 1
+
+
+def test_an_objective_of_several_values_is_told_how_losses_are_named() -> None:
+    text = whole(objective="(defun objective (&key image) (values (mean (net image)) 1))\n")
+    found = only(text)
+    assert found.code == "E-CONTRACT"
+    assert "(losses :d x :g y)" in (found.hint or "")
+
+
+@pytest.mark.parametrize(("key", "code"), [('"d"', "E-GROUP-LOSS"), ("3", "E-TYPE")])
+def test_a_loss_of_a_group_is_a_name(key: str, code: str) -> None:
+    rule = f"(group :rest (optim:adamw) :loss {key})"
+    assert only(whole(optimizer=f"(defun optimizer () (groups {rule}))\n")).code == code
+
+
+def test_several_globs_after_path_become_any_of_them() -> None:
+    rules = '(group (select :path "**/w" "**/b") (optim:adamw))'
+    found = only(whole(optimizer=f"(defun optimizer () (groups {rules}))\n"))
+    assert found.code == "E-FORM-SHAPE"
+    assert found.edit is not None
+    (change,) = found.edit.changes
+    assert change.new == '(select :or ((:path "**/w") (:path "**/b")))'
+
+
+def test_a_default_of_a_field_is_told_as_what_draws_it() -> None:
+    output = "(defoutput y (&key (z (random-normal '(4 4)))) z)\n"
+    found = only(whole(passes=PASS + output))
+    assert found.code == "E-FORM-SHAPE"
+    assert ":random (normal 1)" in (found.hint or "")
+
+
+def test_a_parameter_made_twice_shows_the_first() -> None:
+    model = "(defmodel net (x) (defparam w (64 10)) (defparam w (64 10)) (matmul x w))\n"
+    found = only(whole(model=model))
+    assert found.code == "E-PARAM-DUPLICATE"
+    assert [r.message for r in found.related] == ["first made here"]

@@ -24,7 +24,7 @@ from ...evaluator.values import (
 )  # fmt: skip
 from ...records import NamedTuple
 from ...spans import Span
-from ..arguments import choice
+from ..arguments import choice, name_text
 from ..exact import is_number
 from ..faults import describe
 from ..host import tracer
@@ -252,7 +252,7 @@ def group(
         selector if isinstance(selector, Selector) else None,
         optimizer if isinstance(optimizer, Optimizer) else None,
         _kept_in(optimizer, dtype),
-        None if loss is NIL else loss.name.lower(),
+        name_text(loss),
         *_cadence(every, offset),
         optional is not NIL,
         machine.current().call_span,

@@ -114,6 +114,7 @@ def _fields(d: Declaration, tail: Cons) -> tuple[dict[str, dict[str, Any] | None
         options = None
         symbol = d.name(literal(d, at, "a field")[0] if is_literal_list(word) else at, "a field")
         if is_literal_list(word):
+            _refuse_default(d, symbol.name.lower(), word)
             pairs = keyword_pairs(d, word.cdr, FIELD_OPTIONS, "a field")
             options = {k: _option(d, k, t) for k, t in pairs.items()}
         name = symbol.name.lower()
@@ -122,6 +123,17 @@ def _fields(d: Declaration, tail: Cons) -> tuple[dict[str, dict[str, Any] | None
         found[name] = options
         names.append(symbol)
     return found, names
+
+
+def _refuse_default(d: Declaration, name: str, word: Cons) -> None:
+    """E-FORM-SHAPE of a field with a default, as a function's keyword has one."""
+    rest = word.cdr
+    if rest.__class__ is Cons and not getattr(rest.car, "keyword", False):
+        raise d.refuse(
+            f"the field {name} takes no default",
+            rest,
+            hint=f"({name} :shape (16 8) :random (normal 1)) is drawn where it is not given",
+        )
 
 
 def _option(d: Declaration, key: str, tail: Cons) -> Any:
