@@ -242,7 +242,7 @@ def _losses(t: Tracer, value: Value, function: Function) -> dict[str, Node]:
         raise problem(
             "E-CONTRACT",
             f"objective returns {len(value)} values, wants one loss",
-            hint="losses of several players are (losses :d x :g y); what is told is (metric name x)",
+            hint="of several players (losses :d x :g y); what is only told is (metric name x)",
         ).locate(function.span)
     value = first_value(value)
     if isinstance(value, Named) and value.kind == "losses":

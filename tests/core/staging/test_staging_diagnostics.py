@@ -308,7 +308,7 @@ def test_several_globs_after_path_become_any_of_them() -> None:
 
 def test_a_default_of_a_field_is_told_as_what_draws_it() -> None:
     output = "(defoutput y (&key (z (random-normal '(4 4)))) z)\n"
-    found = only(whole(passes=PASS + output))
+    found = faults(whole(passes=PASS + output))[0]
     assert found.code == "E-FORM-SHAPE"
     assert ":random (normal 1)" in (found.hint or "")
 
