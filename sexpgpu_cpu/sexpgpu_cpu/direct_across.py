@@ -7,6 +7,8 @@ over the pixels of each picture.
 
 from __future__ import annotations
 
+import math
+
 from .direct_emit import cleared, row_of, window
 from .narrow import Phase
 from .narrow_emit import Emitter
@@ -27,9 +29,9 @@ def forward(e: Emitter) -> list[str]:
     e.lines.append("entry:")
     before = cleared(e)
     for number, phase in enumerate(p for p in e.n.phases if min(p.window)):
-        with e.loop(f"h{number}", before, phase.rows[0]) as h:
+        with e.loop(f"h{number}", before, phase.rows[0] * phase.rows[1]) as h:
             at = row_of(e, h, phase)
-            columns = phase.rows[1]
+            columns = phase.rows[2]
             size = _at_once(e, columns)
             whole = columns // size * size
             with e.loop(f"p{number}", f"h{number}.head", whole, size) as p:
@@ -49,7 +51,7 @@ def _pixels(
     x = e.at(at[0], e.times(p, g.mul[2] * n.channels))
     y = e.at(at[1], e.times(p, g.div[2] * n.given))
     sums = [f"{i}.{j}" for i in range(count) for j in range(n.given)]
-    with e.loop(f"{name}k", before, phase.window[0] * phase.window[1]) as k:
+    with e.loop(f"{name}k", before, math.prod(phase.window)) as k:
         e.phis(sums, f"%{name}.o.", f"%{name}.s.", before, f"{name}k.latch")
         reads, place = window(e, k, phase)
         where = e.at(x, reads), e.at("%w", e.times(place, n.channels))
@@ -115,9 +117,9 @@ def _sums(e: Emitter, name: str, before: str, c: str, some: range, lanes: int) -
     n, g = e.n, e.n.geometry
     sums = [f"{k}.{j}" for k in some for j in range(n.given)]
     old, inside, new = (f"%{name}.{word}." for word in "osi")
-    with e.loop(f"{name}h", before, g.rows[1]) as h:
+    with e.loop(f"{name}h", before, g.rows[0] * g.rows[1]) as h:
         e.phis(sums, old, inside, before, f"{name}h.latch")
-        x = e.at("%x", e.emit(f"add i64 {c}, {e.times(h, g.mul[1] * n.plane[1] * n.channels)}"))
+        x = e.at("%x", e.emit(f"add i64 {c}, {e.read_row(h)}"))
         line = e.at("%g", e.times(h, g.rows[2] * n.given))
         with e.loop(f"{name}p", f"{name}h.head", g.rows[2]) as p:
             e.phis(sums, new, inside, f"{name}h.head", f"{name}p.latch", old)

@@ -7,6 +7,8 @@ in a vector, a channel of each is met by one shuffle of what was read.
 
 from __future__ import annotations
 
+import math
+
 from .narrow import Band, Phase
 from .narrow_emit import Emitter
 
@@ -33,7 +35,7 @@ def forward(e: Emitter) -> list[str]:
 def cleared(e: Emitter) -> str:
     """What no place of the window gives is 0; the label after."""
     if any(not min(p.window) for p in e.n.phases):
-        size = e.n.geometry.rows[1] * e.n.geometry.rows[2] * e.n.given * e.n.bytes
+        size = math.prod(e.n.geometry.rows) * e.n.given * e.n.bytes
         e.lines.append(f"  call void @llvm.memset.p0.i64(ptr %y, i8 0, i64 {size}, i1 false)")
     return "entry"
 
@@ -41,7 +43,7 @@ def cleared(e: Emitter) -> str:
 def _rows(e: Emitter, name: str, before: str, phase: Phase, band: Band) -> str:
     """All rows of a band; the label after. Weights of a wide group stay near over all rows; of
     groups beside each other, the rows of the picture do over all bands."""
-    counts = {"h": phase.rows[0], "g": band.times}
+    counts = {"h": phase.rows[0] * phase.rows[1], "g": band.times}
     order = "hg" if e.n.lanes else "gh"
     outer, inner = (f"{letter}{name}" for letter in order)
     with e.loop(outer, before, counts[order[0]]), e.loop(inner, f"{outer}.head", counts[order[1]]):
@@ -54,7 +56,7 @@ def _rows(e: Emitter, name: str, before: str, phase: Phase, band: Band) -> str:
         )
         to = e.emit(f"add i64 {band.begin}, {e.times('%g' + name, band.given)}")
         at = (x, e.at("%w", to), e.at(y, to))
-        columns = phase.rows[1]
+        columns = phase.rows[2]
         size = even(columns)
         whole = columns // size * size
         with e.loop(f"p{name}", f"{inner}.head", whole, size) as p:
@@ -68,13 +70,14 @@ def _rows(e: Emitter, name: str, before: str, phase: Phase, band: Band) -> str:
 def row_of(e: Emitter, h: str, phase: Phase) -> tuple[str, str]:
     """Where row h of a phase begins, in the padded picture and in the result."""
     n, g = e.n, e.n.geometry
-    row = n.plane[1] * n.channels
-    begin = phase.reads[0] * row + phase.reads[1] * n.channels
-    x = e.emit(f"add i64 {e.times(h, g.mul[1] * row)}, {begin}")
-    line = g.rows[2] * n.given
-    y = e.emit(
-        f"add i64 {e.times(h, g.div[1] * line)}, {phase.first[0] * line + phase.first[1] * n.given}"
-    )
+    row, line = n.plane[2] * n.channels, g.rows[2] * n.given
+    sheet, leaf = n.plane[1] * row, g.rows[1] * line
+    reads = (phase.reads[0], sheet), (phase.reads[1], row), (phase.reads[2], n.channels)
+    first = (phase.first[0], leaf), (phase.first[1], line), (phase.first[2], n.given)
+    x = e.row(h, phase.rows, g.mul[0] * sheet, g.mul[1] * row)
+    y = e.row(h, phase.rows, g.div[0] * leaf, g.div[1] * line)
+    x = e.emit(f"add i64 {x}, {sum(a * b for a, b in reads)}")
+    y = e.emit(f"add i64 {y}, {sum(a * b for a, b in first)}")
     return e.at("%x", x), e.at("%y", y)
 
 
@@ -82,13 +85,16 @@ def window(e: Emitter, k: str, phase: Phase) -> tuple[str, str]:
     """Of the k-th place of a phase: how far it reads in the padded picture, and its number among
     the window's places, which are the weights' rows."""
     n, g = e.n, e.n.geometry
-    row = e.emit(f"udiv i64 {k}, {phase.window[1]}")
-    column = e.emit(f"urem i64 {k}, {phase.window[1]}")
-    down = e.times(row, phase.step[0] * n.plane[1] * n.channels)
-    reads = e.emit(f"add i64 {down}, {e.times(column, phase.step[1] * n.channels)}")
-    begin = phase.places[0] * g.window[2] + phase.places[1]
-    line = e.emit(f"add i64 {begin}, {e.times(row, phase.jump[0] * g.window[2])}")
-    return reads, e.emit(f"add i64 {line}, {e.times(column, phase.jump[1])}")
+    row = e.emit(f"udiv i64 {k}, {phase.window[2]}")
+    column = e.emit(f"urem i64 {k}, {phase.window[2]}")
+    wide = n.plane[2] * n.channels
+    down = e.row(row, phase.window, phase.step[0] * n.plane[1] * wide, phase.step[1] * wide)
+    reads = e.emit(f"add i64 {down}, {e.times(column, phase.step[2] * n.channels)}")
+    begin = (phase.places[0] * g.window[1] + phase.places[1]) * g.window[2] + phase.places[2]
+    sheet = phase.jump[0] * g.window[1] * g.window[2]
+    line = e.row(row, phase.window, sheet, phase.jump[1] * g.window[2])
+    line = e.emit(f"add i64 {begin}, {line}")
+    return reads, e.emit(f"add i64 {line}, {e.times(column, phase.jump[2])}")
 
 
 def _pixels(
@@ -106,7 +112,7 @@ def _pixels(
     x = e.at(at[0], e.times(p, g.mul[2] * n.channels))
     y = e.at(at[2], e.times(p, g.div[2] * n.given))
     sums = [f"{name}.{i}.{v}" for i in range(count) for v in range(len(band.vectors))]
-    with e.loop(f"{name}k", before, phase.window[0] * phase.window[1]) as k:
+    with e.loop(f"{name}k", before, math.prod(phase.window)) as k:
         e.phis(sums, f"%{name}.o.", f"%{name}.s.", before, f"{name}k.latch")
         reads, place = window(e, k, phase)
         where = e.at(x, reads), e.at(at[1], e.times(place, n.taken * n.given))

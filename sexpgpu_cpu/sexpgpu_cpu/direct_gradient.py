@@ -70,9 +70,9 @@ def _sums(
     n, g = e.n, e.n.geometry
     sums = [f"{name}.{t}.{v}" for t in taps for v in range(len(band.vectors))]
     old, inside = f"%{name}.o.", f"%{name}.s."
-    with e.loop(f"{name}h", before, g.rows[1]) as h:
+    with e.loop(f"{name}h", before, g.rows[0] * g.rows[1]) as h:
         e.phis(sums, old, inside, before, f"{name}h.latch")
-        x = e.at(at[0], e.times(h, g.mul[1] * n.plane[1] * n.channels))
+        x = e.at(at[0], e.read_row(h))
         line = e.at(at[1], e.times(h, g.rows[2] * n.given))
         with e.loop(f"{name}p", f"{name}h.head", g.rows[2]) as p:
             e.phis(sums, f"%{name}.i.", inside, f"{name}h.head", f"{name}p.latch", old)

@@ -4,6 +4,7 @@ pictures is a constant of it."""
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,15 +45,15 @@ class Line(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A line of rows and one of columns, `reads` in the padded picture."""
+    """A line of sheets, one of rows and one of columns, `reads` in the padded picture."""
 
-    first: tuple[int, int]
-    rows: tuple[int, int]
-    places: tuple[int, int]
-    jump: tuple[int, int]
-    window: tuple[int, int]
-    reads: tuple[int, int]
-    step: tuple[int, int]
+    first: tuple[int, ...]
+    rows: tuple[int, ...]
+    places: tuple[int, ...]
+    jump: tuple[int, ...]
+    window: tuple[int, ...]
+    reads: tuple[int, ...]
+    step: tuple[int, ...]
 
 
 class Band(NamedTuple):
@@ -68,7 +69,7 @@ class Band(NamedTuple):
 
 class Narrow(NamedTuple):
     """What a text is made for. `width`: elements of a vector; `dtype` f32 or f64; `channels` read
-    and `given`, both in `groups`. The geometry's first axis is one place."""
+    and `given`, both in `groups`. A picture is of sheets: one, unless there are three axes."""
 
     dtype: str
     width: int
@@ -81,11 +82,13 @@ class Narrow(NamedTuple):
     def taps(self) -> list[int]:
         """Offsets in the padded picture, in elements, in the order of the weights' rows."""
         g, c = self.geometry, self.channels
-        rows, columns = range(g.window[1]), range(g.window[2])
+        _, high, wide = self.plane
+        sheet, row = g.step[0] * high * wide, g.step[1] * wide
         return [
-            (i * g.step[1] * self.plane[1] + j * g.step[2]) * c + k
-            for i in rows
-            for j in columns
+            (h * sheet + i * row + j * g.step[2]) * c + k
+            for h in range(g.window[0])
+            for i in range(g.window[1])
+            for j in range(g.window[2])
             for k in range(self.taken)
         ]
 
@@ -146,25 +149,24 @@ class Narrow(NamedTuple):
         return self.geometry.places * self.taken
 
     @property
-    def low(self) -> tuple[int, int]:
-        """The row and the column of the picture where the padded one begins."""
-        return _span(self.geometry, 1)[0], _span(self.geometry, 2)[0]
+    def low(self) -> list[int]:
+        """The sheet, the row and the column of the picture where the padded one begins."""
+        return [_span(self.geometry, a)[0] for a in range(3)]
 
     @property
-    def plane(self) -> tuple[int, int]:
-        """Rows and columns of a padded picture."""
-        (top, below), (left, right) = (_span(self.geometry, a) for a in (1, 2))
-        return below - top, right - left
+    def plane(self) -> list[int]:
+        """Sheets, rows and columns of a padded picture."""
+        spans = (_span(self.geometry, a) for a in range(3))
+        return [last - first for first, last in spans]
 
     @property
     def phases(self) -> list[Phase]:
         """All outputs; one phase unless the geometry divides."""
-        top, left = self.low
-        return [
-            Phase(*zip(r._replace(reads=r.reads - top), c._replace(reads=c.reads - left)))
-            for r in _lines(self.geometry, 1)
-            for c in _lines(self.geometry, 2)
+        axes = [
+            [line._replace(reads=line.reads - low) for line in _lines(self.geometry, a)]
+            for a, low in enumerate(self.low)
         ]
+        return [Phase(*zip(*lines)) for lines in itertools.product(*axes)]
 
     @property
     def scratch(self) -> int:
@@ -198,15 +200,16 @@ def _span(g: Geometry, a: int) -> tuple[int, int]:
 
 
 def takes(n: Narrow, pictures: int) -> bool:
-    """Whether it is convolved without a gathered matrix: up to two axes, weights that stay in the
-    second cache, a picture for each of a few threads, where groups would not make the matrix's
-    products small."""
+    """Whether it is convolved without a gathered matrix: up to two axes, of three where groups
+    would make the matrix's products small; weights that stay in the second cache, a picture for
+    each of a few threads."""
     g = n.geometry
-    flat = g.read[0] == g.rows[0] == g.window[0] == 1 and not g.off[0] and min(g.step) > 0
+    flat = g.read[0] == g.rows[0] == g.window[0] == 1 and not g.off[0]
     size = g.places * n.taken * n.given * n.bytes
     enough = pictures >= PICTURES or n.groups > 1
     kind = n.few or n.wide or n.lanes or n.across
-    return host().fma and flat and kind and size <= WEIGHTS and enough
+    some = (flat or n.groups > 1) and min(g.step) > 0
+    return host().fma and some and kind and size <= WEIGHTS and enough
 
 
 @functools.cache

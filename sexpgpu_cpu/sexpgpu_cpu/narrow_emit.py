@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .narrow import Narrow
 
@@ -85,6 +85,19 @@ class Emitter:
             vector = self.emit(f"fadd <{size} x {self.scalar}> {halves[0]}, {halves[1]}")
         return self.emit(f"extractelement <1 x {self.scalar}> {vector}, i32 0")
 
+    def row(self, index: str, rows: tuple[int, ...], sheet: int, row: int) -> str:
+        """How far a row is, of those of all sheets: so far from sheet to sheet, from row to row."""
+        if rows[0] == 1:
+            return self.times(index, row)
+        before = self.times(self.emit(f"udiv i64 {index}, {rows[1]}"), sheet)
+        inside = self.times(self.emit(f"urem i64 {index}, {rows[1]}"), row)
+        return self.emit(f"add i64 {before}, {inside}")
+
+    def read_row(self, index: str) -> str:
+        """How far the padded picture is read for a row that is given."""
+        g, row = self.n.geometry, self.n.plane[2] * self.n.channels
+        return self.row(index, g.rows, g.mul[0] * self.n.plane[1] * row, g.mul[1] * row)
+
     def fma(self, a: str, b: str, c: str) -> str:
         return self.emit(self.fma_text(a, b, c))
 
@@ -159,25 +172,30 @@ def narrow_text(n: Narrow) -> str:
 def _padded(e: Emitter) -> list[str]:
     """A picture with its margins, in the scratch."""
     n = e.n
-    g, (high, wide) = n.geometry, n.plane
-    top, left = max(-n.low[0], 0), max(-n.low[1], 0)
-    first, before = max(n.low[0], 0), max(n.low[1], 0)
-    rows, columns = min(g.read[1] - first, high - top), min(g.read[2] - before, wide - left)
+    g, plane = n.geometry, n.plane
+    margin, first = [max(-low, 0) for low in n.low], [max(low, 0) for low in n.low]
+    size = tuple(min(r - f, p - m) for r, f, p, m in zip(g.read, first, plane, margin))
     e.lines += ["define internal void @padded(ptr noalias %x, ptr noalias %to) {", "entry:"]
-    whole = (rows, columns) == (high, wide)
-    if not whole:
+    if list(size) != plane:
         e.lines.append(f"  call void @llvm.memset.p0.i64(ptr %to, i8 0, i64 {n.scratch}, i1 false)")
-    if rows > 0 and columns > 0:
-        with e.loop("r", "entry", rows) as r:
-            source = e.emit(f"mul i64 {r}, {g.read[2] * n.channels}")
-            source = e.emit(f"add i64 {source}, {(first * g.read[2] + before) * n.channels}")
-            to = e.emit(f"mul i64 {r}, {wide * n.channels}")
-            to = e.emit(f"add i64 {to}, {(top * wide + left) * n.channels}")
+    if min(size) > 0:
+        with e.loop("r", "entry", size[0] * size[1]) as r:
+            source = _inside(e, r, size, g.read, first)
+            to = _inside(e, r, size, plane, margin)
             e.lines.append(
                 f"  call void @llvm.memcpy.p0.p0.i64(ptr {e.at('%to', to)}, ptr "
-                f"{e.at('%x', source)}, i64 {columns * n.channels * n.bytes}, i1 false)"
+                f"{e.at('%x', source)}, i64 {size[2] * n.channels * n.bytes}, i1 false)"
             )
     return [*e.lines, "  ret void", "}"]
+
+
+def _inside(
+    e: Emitter, r: str, size: tuple[int, ...], of: Sequence[int], first: Sequence[int]
+) -> str:
+    """How far row r of a part is, that begins at `first` in a picture of a size."""
+    row = of[2] * e.n.channels
+    begin = (first[0] * of[1] + first[1]) * row + first[2] * e.n.channels
+    return e.emit(f"add i64 {e.row(r, size, of[1] * row, row)}, {begin}")
 
 
 def _forward(e: Emitter) -> list[str]:
@@ -196,8 +214,8 @@ def _forward(e: Emitter) -> list[str]:
 def _rows(e: Emitter, block: int, before: str, weights: list[str]) -> str:
     """All rows of a block of channels; the label after them."""
     g, wide = e.n.geometry, e.n.geometry.rows[2] // PIXELS * PIXELS
-    with e.loop(f"h{block}", before, g.rows[1]) as h:
-        x = e.at("%x", e.emit(f"mul i64 {h}, {g.mul[1] * e.n.plane[1] * e.n.channels}"))
+    with e.loop(f"h{block}", before, g.rows[0] * g.rows[1]) as h:
+        x = e.at("%x", e.read_row(h))
         y = e.emit(f"mul i64 {h}, {g.rows[2] * e.n.given}")
         y = e.at("%y", e.emit(f"add i64 {y}, {block * e.n.width}"))
         if wide:
@@ -228,8 +246,8 @@ def _part(e: Emitter) -> list[str]:
     e.lines.append("entry:")
     before = "entry"
     for block in range(-(-n.given // n.width)):
-        with e.loop(f"h{block}", before, g.rows[1]) as h:
-            x = e.at("%x", e.emit(f"mul i64 {h}, {g.mul[1] * n.plane[1] * n.channels}"))
+        with e.loop(f"h{block}", before, g.rows[0] * g.rows[1]) as h:
+            x = e.at("%x", e.read_row(h))
             row = e.emit(f"mul i64 {h}, {g.rows[2] * n.given}")
             row = e.at("%g", e.emit(f"add i64 {row}, {block * n.width}"))
             sums = _row_sums(e, x, row, block)

@@ -10,6 +10,9 @@ from cpu_programs import array, check, run_node
 
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.ops.convolution import output_shape
+from sexpgpu_cpu.calls.geometry import forward
+from sexpgpu_cpu.host import host
+from sexpgpu_cpu.narrow import Narrow, takes
 
 RNG = np.random.default_rng(1)
 CASES: list[Any] = [  # sizes, window, channels, given, strides, dilations, padding
@@ -39,6 +42,10 @@ GROUPED: list[Any] = [  # the same, and groups
     ((7, 7), (3, 3), 36, 60, (2, 2), (1, 1), ((1, 1), (1, 1)), 2),
     ((7, 7), (3, 3), 64, 34, (1, 2), (1, 1), ((1, 1), (0, 1)), 2),
     ((27,), (4,), 19, 19, (1,), (1,), ((3, 0),), 19),
+    ((4, 5, 7), (3, 3, 3), 40, 40, (1, 1, 1), (1, 1, 1), ((1, 1), (1, 1), (1, 1)), 40),
+    ((5, 6, 7), (3, 2, 3), 8, 16, (2, 3, 1), (1, 1, 2), ((1, 1), (0, 1), (1, 2)), 4),
+    ((4, 5, 6), (2, 3, 1), 32, 48, (1, 2, 3), (2, 1, 1), ((0, 2), (4, 1), (0, 0)), 2),
+    ((3, 4, 5), (2, 3, 3), 20, 5, (3, 1, 2), (1, 1, 1), ((0, 0), (1, 1), (2, 0)), 5),
 ]
 ALL = [*CASES, *GROUPED]
 
@@ -61,6 +68,15 @@ def test_a_convolution_of_few_taps(case: Any, dtype: str, tolerance: float) -> N
     check("conv-input-gradient", [g, w], tolerance, **at, **{"input-shape": x.shape})
 
 
+def test_groups_of_three_axes_need_no_matrix() -> None:
+    """Products of a gathered matrix would be of one column each."""
+    for _, window, channels, out, *_, groups in (case for case in GROUPED if len(case[0]) == 3):
+        ones, pads = (1, 1, 1), [(k // 2, k // 2) for k in window]
+        node = {"strides": ones, "dilations": ones, "padding": pads}
+        made = Narrow("f32", 16, forward((6, 6, 6), (6, 6, 6), window, node), channels, out, groups)
+        assert takes(made, 1) == host().fma
+
+
 @pytest.mark.parametrize("rows", [1, 2, 9])
 def test_any_number_of_pictures(rows: int) -> None:
     x, w, g, at = given(CASES[0], "f32", rows)
@@ -74,7 +90,9 @@ def test_the_gradient_of_what_gives_one_channel() -> None:
     check("conv-input-gradient", [g, w], 1e-5, **at, **{"input-shape": (5, 9, 8, 16)})
 
 
-@pytest.mark.parametrize("case", [CASES[1], CASES[7], CASES[-1], *GROUPED[2:6], GROUPED[8]])
+@pytest.mark.parametrize(
+    "case", [CASES[1], CASES[7], CASES[-1], *GROUPED[2:6], GROUPED[8], GROUPED[12]]
+)
 def test_bits_do_not_depend_on_threads(case: Any) -> None:
     x, w, g, at = given(case, "f32", 23)
     for operation, operands, more in (
