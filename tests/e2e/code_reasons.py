@@ -43,6 +43,10 @@ SHOWN_BY = {
     "::test_an_operation_that_nothing_does_is_named",
     "E-LOWER-WHILE": "tests/cpu/test_cpu_loops.py::test_a_device_without_while_loops_says_so",
     "E-DEVICE-COMPILE": "tests/cpu/test_cpu_loader.py::test_text_that_llvm_refuses_is_a_problem",
+    "E-DEVICE-FAULT": "tests/cuda/test_cuda_emulated_driver.py"
+    "::test_a_kernel_that_leaves_its_memory_is_a_problem_that_names_it_from_then_on",
+    "E-RUN-TUNING": CORE + "runtime/test_run_tuning.py"
+    "::test_a_damaged_file_is_refused_with_what_to_do",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
     "E-RUN-WRITE": E2E + "storage.py::test_a_folder_that_cannot_be_written_is_told",
     "E-CHECKPOINT-VERIFY": CORE + "runtime/test_run_verification.py"
@@ -76,8 +80,7 @@ NAMED: set[str] = set()
 _LATER = {
     "bundles": "E-CLAIM",
     "none by design, docs/decisions/0033: lowerings give the same bits": "W-NONDETERMINISTIC",
-    "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-FAULT"
-    " E-DEVICE-LOST",
+    "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-LOST",
     "spellings that are old: there are none yet": "W-DEPRECATED",
 }
 NOT_YET = {code: why for why, codes in _LATER.items() for code in codes.split()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..ir import Graph, Node, Operations
-from ..kernels.cost import kernel_cost
 from ..kernels.kernel import KernelCall, NodeCall
 from ..records import NamedTuple
 from .plan import Plan
@@ -74,6 +73,8 @@ def _calls(plan: Plan, operations: Operations, times: int) -> Iterator[Work]:
 def work_of_call(call: KernelCall | NodeCall, operations: Operations, times: int) -> Work:
     if isinstance(call, NodeCall):
         return work_of_node(call.node, operations, times)
+    from ..kernels.cost import kernel_cost  # not of a check whose plan is known
+
     done, read, written = kernel_cost(call)
     return Work(0, done, read + written, times)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from loader_text import REST, loader_of
 from test_data_sources import code, everything
 
-from sexpgpu_core import api
+from sexpgpu_core import api, inspection
 from sexpgpu_core.data import joined, pieces
 from sexpgpu_core.spans import Source
 
@@ -164,7 +164,7 @@ def test_token_id_is_of_the_loaders_tokenizer(tmp_path):
     none = "(defloader n (source (none)) (stage :train) (batch 1))"
     for loaders, form, wanted in asked:
         text = Source(str(tmp_path / "r.lisp"), f"{loaders} {none} {REST}")
-        assert api.evaluate(text, form)[0][0] == str(wanted)
+        assert inspection.evaluate(text, form)[0][0] == str(wanted)
 
 
 @pytest.mark.parametrize(

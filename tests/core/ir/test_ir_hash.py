@@ -39,7 +39,7 @@ def test_order_of_making_and_dead_nodes_do_not_matter() -> None:
 
 
 def test_origins_do_not_matter() -> None:
-    placed = _hash(lambda b, x, y: b("exp", x), origin=lambda: Origin(None, "gpt"))
+    placed = _hash(lambda b, x, y: b("exp", x), origin=lambda node: Origin(None, "gpt"))
     assert placed == _hash(lambda b, x, y: b("exp", x))
 
 

@@ -81,7 +81,7 @@ def test_an_input_of_another_shape_is_refused() -> None:
 
 def test_a_fault_of_the_data_is_placed() -> None:
     place = Span(Source("a.lisp", "(gather x i)"), 0, 12)
-    b = Builder(OPERATIONS, origin=lambda: Origin(place, "gpt"))
+    b = Builder(OPERATIONS, origin=lambda node: Origin(place, "gpt"))
     x, i = b.input("x", "batch", "f32", (3,)), b.input("i", "batch", "i32", (1,))
     b.graph.results["s"] = b("gather", x, i, axis=0)
     with pytest.raises(Problem, match="gather: index 7 of an axis with size 3") as caught:

@@ -56,7 +56,7 @@ def test_attributes_keep_class_and_value(value) -> None:
 
 
 def test_origins_are_comments() -> None:
-    b = Builder(OPERATIONS, origin=lambda: Origin(None, "gpt/h/0", grad=True))
+    b = Builder(OPERATIONS, origin=lambda node: Origin(None, "gpt/h/0", grad=True))
     b("relu", b.input("x", "batch", "f32", (2,)))
     written = write(b.graph)
     assert "(%1 (f32 2) (relu %0))  ; gpt/h/0 grad" in written
