@@ -140,6 +140,25 @@ EVERY = [
 ]
 
 
+BEGUN = (
+    (r"(lstm|forward|backward)/b|mamba/dt/b|dt-bias|a-log|lambda|weight-norm/g", "(program "),
+    (r"(position-)?embedding/w|relative-bias/w|query", "(normal 0.02)"),
+    (r"frequencies|codebook|spectral-norm/u", "(normal 1)"),
+    (r"(rnn|lstm|gru|forward|backward)/u", "(orthogonal 1)"),
+    (r"convnext-block/layer-scale/scale", "1e-06"),
+    (r"layer-scale/scale", "1e-05"),
+    (r"ada-layer-norm/map/w|lora/b", "0"),
+    (r"moe/(gate|up|down)/w", "(lecun :batch-axes 1)"),
+    (r"graph-[\w-]+/(w|source|target)", "(glorot)"),
+    (r"(conv[\d-]*|conv-transpose|[\w-]+-conv)/w", "(he)"),
+    (r"(shortcut|expand|project|depthwise|pointwise)/w", "(he)"),
+    (r".*/(w|v|a)", "(lecun)"),
+    (r".*/(b|bias|c|mean)", "0"),
+    (r".*/(weight|skip|variance|count)", "1"),
+)
+"""How what a path ends in begins; the first that fits."""
+
+
 @pytest.mark.parametrize(("form", "rows", "fields"), EVERY, ids=[form for form, _, _ in EVERY])
 def test_a_layer_makes_what_its_row_says(form: str, rows: str, fields: dict[str, Type]) -> None:
     found = traced(form, fields)
@@ -151,3 +170,16 @@ def test_a_layer_makes_what_its_row_says(form: str, rows: str, fields: dict[str,
         path, *shape = row.split()
         wanted[f"net/{name}/{path}"] = tuple(map(int, shape))
     assert made == wanted
+
+
+@pytest.mark.parametrize(("form", "rows", "fields"), EVERY, ids=[form for form, _, _ in EVERY])
+def test_what_a_layer_makes_begins_as_is_usual(
+    form: str, rows: str, fields: dict[str, Type]
+) -> None:
+    found = traced(form, fields)
+    begun = {p.path: str(p.init) for p in found.parameters.values()}
+    begun |= {path: str(state.init) for path, state in found.states.items()}
+    assert len(begun) == len(rows.split(" | "))
+    for path, init in begun.items():
+        usual = next(text for ending, text in BEGUN if re.fullmatch(f".*/({ending})", path))
+        assert init.startswith(usual) if usual == "(program " else init == usual, path
