@@ -38,7 +38,7 @@
 
 (defmodel cross-attention (x y &key (heads 1) (kv-heads heads) head-size mask (dropout 0) (bias t)
                            linear)
-  "Queries of x, keys and values of y."
+  "Queries of x, keys and values of y (Vaswani et al. 2017)."
   (bind-shape (b n d) x
     (let* ((linear (or linear #'linear))
            (e (or head-size (head-width d heads)))

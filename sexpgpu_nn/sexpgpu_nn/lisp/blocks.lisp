@@ -49,7 +49,7 @@ sums (Vaswani et al. 2017; Xiong et al. 2020)."
     (+ x (dropout z dropout))))
 
 (defmodel patch-embedding (x size width &key (bias t))
-  "Pictures (b h w c) to (b n width)."
+  "Pictures (b h w c) to (b n width) (Dosovitskiy et al. 2020)."
   (defparam w (size size (dim x -1) width))
   (let* ((y (%conv x w :stride size)) (z (reshape y (list (dim y 0) -1 width))))
     (if bias (progn (defparam b (width)) (+ z b)) z)))

@@ -37,19 +37,19 @@
   (reduced (abs (- x y)) weights))
 
 (defun huber (x y &key (delta 1) weights)
-  "Quadratic below delta, linear above."
+  "Quadratic below delta, linear above (Huber 1964)."
   (let* ((r (abs (- x y))) (near (min r delta)))
     (reduced (* near (- r (* 0.5 near))) weights)))
 
 (defun kl-divergence (logits target-logits &key (axis -1) (temperature 1) weights)
-  "KL(target, model) of logits; for distillation."
+  "KL(target, model) of logits; for distillation (Hinton et al. 2015)."
   (let* ((s (/ 1 temperature))
          (p (log-softmax (* s target-logits) :axis axis))
          (q (log-softmax (* s logits) :axis axis)))
     (reduced (sum (* (exp p) (- p q)) :axis axis) weights)))
 
 (defun gaussian-kl (mean log-variance &key weights)
-  "To N(0, 1), summed over the last axis."
+  "To N(0, 1), summed over the last axis (Kingma, Welling 2013)."
   (reduced (* 0.5 (sum (- (+ (square mean) (exp log-variance)) 1 log-variance) :axis -1)) weights))
 
 (defun hinge (x targets &key (margin 1) weights)

@@ -33,12 +33,12 @@
                  :eps eps)))
 
 (defmodel instance-norm (x &key (eps 1e-5) (weight t) (bias t))
-  "Group norm with a group a channel."
+  "Group norm with a group a channel (Ulyanov et al. 2016)."
   (let ((d (dim x -1)))
     (%group-norm x d :weight (if weight (gain d) nil) :bias (if bias (offset d) nil) :eps eps)))
 
 (defmodel batch-norm (x &key (eps 1e-5) (momentum 0.1) (weight t) (bias t) sync)
-  "Over all axes but the last, of the block's rows; running values in :eval."
+  "Over all axes but the last, of the block's rows; running values in :eval (Ioffe, Szegedy 2015)."
   (when sync (error "batch-norm :sync is for several ranks, which come later"))
   (let* ((d (dim x -1)) (axes (loop for i below (1- (rank x)) collect i)) g h)
     (when weight (setq g (gain d)))
