@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 class DeviceFacts(NamedTuple):
-    """What probing found. memory in bytes."""
+    """What probing found. memory in bytes; `fix`: what to do where it is not present."""
 
     present: bool
     why: str | None
     memory: int
     cores: int
     versions: tuple[tuple[str, str], ...]
+    fix: str = ""
 
 
 class World(NamedTuple):

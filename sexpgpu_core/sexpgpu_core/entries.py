@@ -43,6 +43,9 @@ class DeviceEntry(NamedTuple):
     targets: tuple[str, ...] = ()  # what `compile --for` makes code for: "sm_90"
     compile: Ref = ""  # Callable[[compile.Compiled, target], Iterable[device.Code]]
     report: Ref = ""  # Callable[[compile.Compiled, model], Mapping]: keys of explain.json
+    checks: Ref = (
+        ""  # Callable[[], Iterable[Mapping]]: more checks of doctor, by doctor.json's keys
+    )
 
 
 class OperationEntry(NamedTuple):

@@ -140,7 +140,7 @@ def observers(
 def _machine(device: Device, threads: int | None) -> Machine:
     facts = device.probe()
     if not facts.present:
-        raise problem("E-DEVICE-ABSENT", f"{device.name}: {facts.why}")
+        raise problem("E-DEVICE-ABSENT", f"{device.name}: {facts.why}", hint=facts.fix or None)
     return machine(device, facts, kind=device.name, threads=threads)
 
 

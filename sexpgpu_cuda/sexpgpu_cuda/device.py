@@ -76,7 +76,7 @@ class EmulatedDevice:
         from .emulated_driver import EmulatedDriver
         from .session import CudaSession, Ways
 
-        _check_memory(units, persistent)
+        refuse_memory(units, persistent, memory(), "the machine has")
         driver = EmulatedDriver(os.environ.get("SEXPGPU_CHECK") == "1")
         return CudaSession(units, persistent, driver, Ways(poisoned=True))
 
@@ -95,14 +95,15 @@ def llvm_version() -> str:
     return version("llvmlite")
 
 
-def _check_memory(units: Sequence[Unit], persistent: Persistent) -> None:
+def refuse_memory(units: Sequence[Unit], persistent: Persistent, there: int, told: str) -> None:
+    """Raises E-DEVICE-MEMORY where a run needs more than `there` is; 0 where nothing says."""
     plans = [u.plan for u in units if u.plan is not None]
     transient = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans), default=0)
-    needed, there = persistent.bytes + transient, memory()
+    needed = persistent.bytes + transient
     if there and needed > there:
         raise problem(
             "E-DEVICE-MEMORY",
-            f"the run needs {needed / 1e9:.1f} GB, the machine has {there / 1e9:.1f} GB",
+            f"the run needs {needed / 1e9:.1f} GB, {told} {there / 1e9:.1f} GB",
             needed=needed,
             available=there,
         )

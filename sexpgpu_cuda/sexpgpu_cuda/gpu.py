@@ -1,29 +1,54 @@
-"""The device `cuda`: programs are compiled and explained as for a GPU. Nothing launches them yet,
-so it is never present."""
+"""The device `cuda`: programs compiled, explained and run for an NVIDIA GPU."""
 
 from __future__ import annotations
 
-import ctypes.util
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sexpgpu_core.device import DeviceFacts, Unit, World
-from sexpgpu_core.diagnostics import problem
+from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.plan.plan import Persistent
 
-from .device import ALONE, EmulatedDevice, llvm_version
-from .session import CudaSession
+from .device import ALONE, EmulatedDevice, llvm_version, refuse_memory
 
-WHY = "programs are made for a GPU, but nothing here launches them yet"
+if TYPE_CHECKING:
+    from .session import CudaSession
 
 
 class GpuDevice(EmulatedDevice):
-    """What `check`, `explain` and `compile` ask; it holds no session."""
+    """`check`, `explain` and `compile` ask it without a GPU; `open` needs one."""
 
     name = "cuda"
+    in_host_memory = False
 
     def probe(self) -> DeviceFacts:
-        return DeviceFacts(False, WHY, 0, 0, (("llvmlite", llvm_version()),))
+        from .presence import gpu
+
+        compiler = ("llvmlite", llvm_version())
+        try:
+            found = gpu()
+        except Problem as absent:
+            d = absent.diagnostic
+            return DeviceFacts(False, d.message, 0, 0, (compiler,), d.hint or "")
+        versions = (compiler, ("driver", found.driver))
+        return DeviceFacts(True, None, found.memory, found.multiprocessors, versions)
+
+    def numerics(self) -> dict[str, str]:
+        """All that bits depend on; not cache contents (45.11). Raises E-DEVICE-ABSENT."""
+        from .kernels import emitter
+        from .presence import gpu, libraries
+
+        found = gpu()
+        return {
+            "device": self.name,
+            "gpu": found.name,
+            "architecture": found.architecture,
+            "driver": found.driver,
+            "llvmlite": llvm_version(),
+            "kernels": emitter(),
+            **{k: v for k, v in libraries().items() if v},
+        }
 
     def open(
         self,
@@ -32,18 +57,20 @@ class GpuDevice(EmulatedDevice):
         world: World = ALONE,
         threads: int = 0,
     ) -> CudaSession:
-        """Raises E-DEVICE-ABSENT."""
-        hint = "--device cuda-emulated runs the same programs on the CPU, slowly"
-        raise problem("E-DEVICE-ABSENT", f"cuda: {WHY}", hint=hint)
+        """Raises E-DEVICE-ABSENT, E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE."""
+        from .real_driver import RealDriver
+        from .session import CudaSession, Ways
+
+        driver = RealDriver()
+        try:
+            refuse_memory(units, persistent, driver.properties().free, "the GPU has free")
+            checked = os.environ.get("SEXPGPU_CHECK") == "1"
+            return CudaSession(units, persistent, driver, Ways(not checked, checked, checked))
+        except Exception:
+            driver.close()
+            raise
 
 
 def load(options: Mapping[str, Any] | None = None) -> GpuDevice:
     """The factory that the plug-in's row names."""
     return GpuDevice()
-
-
-def probe() -> dict[str, object]:
-    """What `doctor` and `devices` show."""
-    driver = ctypes.util.find_library("cuda")
-    found = f"driver {driver}" if driver else "no driver (libcuda)"
-    return {"present": False, "detail": f"{found}; {WHY}"}

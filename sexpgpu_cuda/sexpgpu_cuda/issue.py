@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+
+from sexpgpu_core.diagnostics import Problem
 
 from .codes import Codes
 from .driver import Driver, Handle
@@ -33,9 +36,11 @@ class Issue:
         try:
             for record in records:
                 self._one(record)
-        finally:
-            graph = self._driver.end_capture(self._stream)
-        return self._driver.instantiate(graph)
+        except Exception:
+            with contextlib.suppress(Problem):
+                self._driver.end_capture(self._stream)
+            raise
+        return self._driver.instantiate(self._driver.end_capture(self._stream))
 
     def records(self, records: Sequence[Record]) -> None:
         for record in records:

@@ -20,9 +20,11 @@ def sexpgpu_devices() -> Iterator[e.DeviceEntry]:
     yield e.DeviceEntry(
         name="cuda",
         kind="gpu",
-        doc="An NVIDIA GPU: programs are compiled and explained for it; nothing launches them yet.",
+        doc="An NVIDIA GPU: a step as graphs of kernels and library calls.",
         load="sexpgpu_cuda.gpu:load",
-        probe="sexpgpu_cuda.gpu:probe",
+        probe="sexpgpu_cuda.presence:probe",
+        checks="sexpgpu_cuda.presence:checks",
+        needs=("sexpgpu[cuda]",),
         dtypes=DTYPES,
         targets=TARGETS,
         compile="sexpgpu_cuda.cubins:machine_code",

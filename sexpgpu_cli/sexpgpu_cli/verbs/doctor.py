@@ -48,6 +48,7 @@ def doctor(invocation: Invocation, device: str | None, store: str | None) -> Ans
         python,
         libraries,
         lambda: devices(invocation, device),
+        lambda: beneath(invocation),
         blas,
         lambda: folders(invocation),
         lambda: stored(invocation, store),
@@ -94,6 +95,18 @@ def devices(invocation: Invocation, wanted: str | None) -> Iterator[Check]:
         code = None if present or name != wanted else "E-DEVICE-ABSENT"
         status = "ok" if present else missing
         yield Check(name, "devices", status, detail or row.doc, fix, code=code)
+
+
+def beneath(invocation: Invocation) -> Iterator[Check]:
+    """What devices say of what stands below them: drivers, libraries, memory."""
+    for name in invocation.registry.names("devices"):
+        if not invocation.registry.get("devices", name).checks:
+            continue
+        try:
+            found = [Check(**row) for row in invocation.registry.load("devices", name, "checks")()]
+        except Exception as error:  # a plug-in's mistake is a line, not the end of doctor
+            found = [Check(name, "devices", "warning", f"{type(error).__name__}: {error}")]
+        yield from found
 
 
 def blas() -> Iterator[Check]:
