@@ -1,0 +1,81 @@
+"""What is missing is said with its code and what to install; error codes of a driver are problems."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.diagnostics.codes import CODES
+from sexpgpu_cuda import bindings, codes, presence
+from sexpgpu_cuda.failures import FAILURES, refused
+from sexpgpu_cuda.gpu import GpuDevice
+from sexpgpu_cuda.work import Unit
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where cuda-bindings is not installed."""
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+
+
+@pytest.mark.usefixtures("without")
+def test_without_the_bindings_the_device_says_what_to_install() -> None:
+    with pytest.raises(Problem) as raised:
+        bindings.driver_module()
+    d = raised.value.diagnostic
+    assert d.code == "E-DEVICE-ABSENT"
+    assert "sexpgpu[cuda]" in str(d.hint)
+    facts = GpuDevice().probe()
+    assert not facts.present
+    assert facts.why == d.message
+    assert facts.fix == d.hint
+    assert presence.probe() == {"present": False, "detail": d.message}
+
+
+@pytest.mark.usefixtures("without")
+def test_doctor_has_a_line_for_each_part_and_a_fix_where_it_is_missing() -> None:
+    lines = {line["name"]: line for line in presence.checks()}
+    parts = {"driver", "cuda-bindings", "cuBLASLt", "cuDNN", "cuDNN frontend", "ptxas", "cubins"}
+    assert parts <= lines.keys()
+    assert all(line["group"] == "cuda" for line in lines.values())
+    assert all(line["fix"] for line in lines.values() if line["status"] in ("skipped", "warning"))
+    assert lines["driver"]["status"] == "skipped"
+
+
+def test_an_assembler_of_another_major_version_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(presence.toolchain, "found", lambda tool: "/opt/ptxas")
+    for version, status in (("12.4.1", "warning"), ("13.0.88", "ok")):
+        monkeypatch.setattr(presence.toolchain, "version", lambda path, v=version: v)
+        (line,) = (x for x in presence.checks() if x["name"] == "ptxas")
+        assert line["status"] == status
+        assert line["detail"].startswith(version)
+
+
+def test_every_error_of_a_driver_has_a_code_of_ours() -> None:
+    for name, found in FAILURES.items():
+        assert found.code in CODES
+        told = refused(name, "trying", bytes=3).diagnostic
+        assert told.hint
+        assert name in told.message
+        assert "bytes: 3" in told.message
+    assert refused("CUDA_ERROR_NEW", "trying").diagnostic.code == "E-DEVICE-FAULT"
+
+
+def test_cubins_of_a_folder_are_taken_before_anything_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never() -> str:
+        raise AssertionError("it is there")
+
+    (tmp_path / "k1.cubin").write_bytes(b"\x7fELF made elsewhere")
+    monkeypatch.setenv("SEXPGPU_CUBINS", str(tmp_path))
+    (found,) = codes.bodies({"1": (Unit("1", "k1", never), 32)}, "cubin", "sm_90")
+    assert found.body == b"\x7fELF made elsewhere"
+    assert found.cached
+    assert codes.shipped("k2") is None
