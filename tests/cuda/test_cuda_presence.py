@@ -1,4 +1,4 @@
-"""What is missing is said with its code and what to install; error codes of a driver are problems."""
+"""What is missing is said with its code and what to install; a driver's errors are problems."""
 
 from __future__ import annotations
 

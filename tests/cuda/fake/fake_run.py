@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -166,7 +167,7 @@ def memory_is_full() -> dict[str, Any]:
     FAKE.fake_limit(ctypes.c_size_t(10_000_000))
     found = refused(lambda: driver.allocate(20_000_000))
     small = [driver.allocate(100) for _ in range(3)]
-    apart = sorted(b - a for a, b in zip(small, small[1:]))
+    apart = sorted(b - a for a, b in itertools.pairwise(small))
     FAKE.fake_limit(ctypes.c_size_t(1 << 32))
     driver.close()
     return {**found, "apart": apart}
