@@ -137,3 +137,16 @@ def test_an_index_of_the_data_is_placed_in_the_file_not_in_the_module(
     assert done.error.code == "E-RUN-INDEX"
     assert done.error.span is not None
     assert done.error.span.text == place
+
+
+def test_arrays_of_files_that_no_checkpoint_holds_are_read_again(tmp_path: Path) -> None:
+    import numpy as np
+
+    np.savez(tmp_path / "t.npz", table=np.ones((8,), np.float32))
+    forms = GROWING.replace(
+        "(head (/ (cast x :f32) 16.0))",
+        '(* (file-tensor (npz "t.npz" :field "table")) (head (/ (cast x :f32) 16.0)))',
+    )
+    done, _ = ran(forms, ":steps 60 :checkpoint (:every 1)", tmp_path)
+    assert done.error is not None
+    assert "the scale of net/body/linear left its history first" in done.error.message

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem
@@ -53,7 +54,12 @@ def past(job: Job, folder: RunFolder) -> Iterator[tuple[int, Callable[[str], Any
     yield 0, job.initial
     for saved in folder.checkpoints.whole()[-HISTORY:]:
         with contextlib.suppress(Problem):  # one that does not read tells nothing
-            yield saved.step, folder.checkpoints.load(saved).arrays.__getitem__
+            yield saved.step, partial(_held, job, folder.checkpoints.load(saved).arrays)
+
+
+def _held(job: Job, arrays: Mapping[str, Any], name: str) -> Any:
+    """What no checkpoint holds is as at step 0."""
+    return arrays[name] if name in arrays else job.initial(name)
 
 
 def _forward(graph: Graph) -> Graph:
