@@ -14,7 +14,7 @@ from cuda_programs import graph_of, launches, normal
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_cuda import cubins, sass, toolchain
 from sexpgpu_cuda.cubins import Cubin, CubinCache
-from sexpgpu_cuda.work import Launch, Unit
+from sexpgpu_cuda.work import Launch, Loop, Unit
 
 needs_ptxas = pytest.mark.skipif(
     toolchain.found("ptxas") is None, reason="ptxas is not here: nvidia-cuda-nvcc has it"
@@ -124,3 +124,10 @@ def test_a_full_tile_is_moved_16_bytes_at_a_time_in_machine_code() -> None:
     (cubin,) = cubins.build([(unit, threads)], "sm_90")
     assert unit.vectors == ("LDG", "STG")
     assert sass.faults(unit, cubin, sass.accesses(cubin.code)) == []
+
+
+def test_a_loops_second_trip_brings_no_code_of_its_own() -> None:
+    """A loop of one trip has a second one only in addresses, whose kernels nothing launches."""
+    first, second = (Unit(name, name, lambda: "") for name in ("first", "second"))
+    trips = [(Launch(unit, 1, 32, (), ()),) for unit in (first, second)]
+    assert list(cubins.code_of([Loop(*trips, 1, 0)])) == ["first"]
