@@ -130,6 +130,16 @@ def test_max_pooling_keeps_nan_and_chooses_the_first_of_equals() -> None:
     check("max-pool-gradient", [np.zeros_like(x), np.ones((1, 2, 2, 2), "f4")], **at)
 
 
+def test_the_gradient_of_a_maximum_goes_to_the_first_nan_or_greatest() -> None:
+    x = array(RNG, (2, 5, 5, 19))
+    x[:, 1, 2] = x[:, 2, 1] = np.nan
+    x[0, 3:] = -np.inf
+    x[1, 3:, :, ::2], x[1, 3:, :, 1::2] = -0.0, 0.0
+    g = np.arange(2 * 4 * 4 * 19, dtype="f4").reshape(2, 4, 4, 19)
+    at: dict[str, Any] = {"sizes": (2, 2), "strides": (1, 1), "padding": ((0, 0), (0, 0))}
+    check("max-pool-gradient", [x, g], threads=2, **at)
+
+
 def test_integers_are_pooled() -> None:
     x = array(RNG, (2, 6, 6, 3), "i32") - 25
     at = {"sizes": (2, 2), "strides": (2, 2), "padding": ((1, 1), (0, 0))}

@@ -14,10 +14,10 @@ EXPORTED = {"MAXIMA": ("greatest", "greatest_gradient"), "MEANS": ("mean", "mean
 
 
 def _least(dtype: str) -> dict[str, float]:
-    """What every element is above, or equal to."""
+    """What every element is above, or equal to; and zero."""
     if dtype in FLOATS:
-        return {"LEAST": float("-inf")}
-    return {"LEAST": 0 if dtype[0] == "u" else -(1 << (8 * WIDTH[dtype] - 1))}
+        return {"LEAST": float("-inf"), "ZERO": 0.0}
+    return {"LEAST": 0 if dtype[0] == "u" else -(1 << (8 * WIDTH[dtype] - 1)), "ZERO": 0}
 
 
 def _add(
@@ -33,8 +33,8 @@ def max_pool(frame: Frame) -> None:
     x, out = frame.call.inputs[0], frame.call.outputs[0]
     geometry = forward(x.shape[1:-1], out.shape[1:-1], frame.attribute("sizes"), frame.node)
     words = [*geometry.words(), frame.input(0), frame.output(), x.shape[-1]]
-    each = geometry.places * x.shape[-1]
-    _add(frame, "greatest", x.dtype, words, math.prod(out.shape[:-1]), each)
+    each = out.shape[-2] * geometry.places * x.shape[-1]
+    _add(frame, "greatest", x.dtype, words, math.prod(out.shape[:-2]), each)
 
 
 def max_pool_gradient(frame: Frame) -> None:
@@ -42,10 +42,10 @@ def max_pool_gradient(frame: Frame) -> None:
     geometry = forward(x.shape[1:-1], g.shape[1:-1], frame.attribute("sizes"), frame.node)
     dtype = WIDE.get(x.dtype, x.dtype)
     windows, size = math.prod(g.shape[1:-1]), math.prod(x.shape[1:])
-    words = [*geometry.words(), *(frame.input(i, dtype) for i in (0, 1)), frame.output(0, dtype)]
-    words += [x.shape[-1], windows, size, 0]
+    read, given = (frame.input(i, dtype) for i in (0, 1))
+    words = [*geometry.words(), read, frame.output(0, dtype), x.shape[-1], given, size, 0]
     each = windows * geometry.places * x.shape[-1] * 2
-    room = {"scratch": 16 * max(x.shape[-1], 1), "scratch_word": 27}
+    room = {"scratch": 16 * max(x.shape[-1], 1), "scratch_word": 26}
     _add(frame, "greatest_gradient", dtype, words, x.shape[0], each, **room)
 
 

@@ -213,62 +213,89 @@ _PLACE = CONVOLUTION[: CONVOLUTION.index("def line")]
 
 MAXIMA = (
     ABOVE
-    + _PLACE
     + '''
 def greatest(block: ptr[i64], begin: i64, end: i64) -> None:
-    """max-pool; NaN wins. After the geometry: 21 x, 22 result, 23 channels. A cell is a window."""
-    x = ptr[T](block[21])
+    """max-pool; NaN wins. After the geometry, which divides by nothing: 21 x, 22 result, 23
+    channels. A cell is a line of windows along the last axis."""
     channels = block[23]
-    places = block[6] * block[7] * block[8]
-    for row in range(begin, end):
-        to = shift(ptr[T](block[22]), row * channels)
-        for c in range(channels):
-            to[c] = LEAST
-        for t in range(places):
-            at = source(row, t, block)
-            if at >= 0:
-                value = shift(x, at * channels)
-                for c in range(channels):
-                    old = to[c]
-                    new = value[c]
-                    to[c] = new if above(new, old) | (new != new) else old
+    for cell in range(begin, end):
+        plane = cell // block[4]
+        image = plane // block[3]
+        for o2 in range(block[5]):
+            to = shift(ptr[T](block[22]), (cell * block[5] + o2) * channels)
+            peak(ptr[T](block[21]), to, block, image, plane % block[3], cell % block[4], o2)
+
+
+def peak(x: ptr[T], to: ptr[T], block: ptr[i64], image: i64, o0: i64, o1: i64, o2: i64) -> None:
+    """The greatest of a window."""
+    channels = block[23]
+    for c in range(channels):
+        to[c] = LEAST
+    for k0 in range(block[6]):
+        n0 = o0 * block[9] + k0 * block[12] + block[15]
+        for k1 in range(block[7]):
+            n1 = o1 * block[10] + k1 * block[13] + block[16]
+            if n0 >= 0 and n0 < block[0] and n1 >= 0 and n1 < block[1]:
+                line = ((image * block[0] + n0) * block[1] + n1) * block[2]
+                for k2 in range(block[8]):
+                    n2 = o2 * block[11] + k2 * block[14] + block[17]
+                    if n2 >= 0 and n2 < block[2]:
+                        raise_to(shift(x, (line + n2) * channels), to, channels)
+
+
+def raise_to(value: sole[T], to: sole[T], channels: i64) -> None:
+    """The greater, and NaN."""
+    for c in range(channels):
+        old = to[c]
+        new = value[c]
+        to[c] = new if above(new, old) | (new != new) else old
 
 
 def greatest_gradient(block: ptr[i64], begin: i64, end: i64) -> None:
-    """g to the first greatest of each window. 21 x, 22 g, 23 result, 24 channels, 25 windows of
-    an image, 26 elements of an image, 27 scratch: a value and a place a channel. A cell is an
+    """g to the first greatest of each window. 21 x, 22 result, 23 channels, 24 g, 25 elements of
+    an image of x, 26 scratch: a window's greatest, and what of g is not given yet. A cell is an
     image."""
-    x = ptr[T](block[21])
-    result = ptr[T](block[23])
-    channels = block[24]
-    best = ptr[T](block[27])
-    where = ptr[i64](block[27] + channels * 8)
-    places = block[6] * block[7] * block[8]
+    channels = block[23]
+    best = ptr[T](block[26])
+    left = shift(best, channels)
     for image in range(begin, end):
-        zero(shift(result, image * block[26]), block[26] * BYTES)
-        for window in range(block[25]):
-            row = image * block[25] + window
-            for c in range(channels):
-                where[c] = -1
-            for t in range(places):
-                at = source(row, t, block)
-                if at >= 0:
-                    greater(shift(x, at * channels), best, where, at, channels)
-            g = shift(ptr[T](block[22]), row * channels)
-            for c in range(channels):
-                if where[c] >= 0:
-                    to = where[c] * channels + c
-                    result[to] = result[to] + g[c]
+        zero(shift(ptr[T](block[22]), image * block[25]), block[25] * BYTES)
+        g = shift(ptr[T](block[24]), image * block[3] * block[4] * block[5] * channels)
+        for o0 in range(block[3]):
+            for o1 in range(block[4]):
+                for o2 in range(block[5]):
+                    peak(ptr[T](block[21]), best, block, image, o0, o1, o2)
+                    copy(left, g, channels * BYTES)
+                    give(best, left, block, image, o0, o1, o2)
+                    g = shift(g, channels)
 
 
-def greater(value: ptr[T], best: ptr[T], where: ptr[i64], at: i64, channels: i64) -> None:
-    """Keep what is greater, and NaN."""
+def give(best: ptr[T], left: ptr[T], block: ptr[i64], image: i64, o0: i64, o1: i64,
+         o2: i64) -> None:
+    """What is left to the places of a window, in order: the first that is the greatest takes it."""
+    channels = block[23]
+    for k0 in range(block[6]):
+        n0 = o0 * block[9] + k0 * block[12] + block[15]
+        for k1 in range(block[7]):
+            n1 = o1 * block[10] + k1 * block[13] + block[16]
+            if n0 >= 0 and n0 < block[0] and n1 >= 0 and n1 < block[1]:
+                line = ((image * block[0] + n0) * block[1] + n1) * block[2]
+                for k2 in range(block[8]):
+                    n2 = o2 * block[11] + k2 * block[14] + block[17]
+                    if n2 >= 0 and n2 < block[2]:
+                        at = (line + n2) * channels
+                        take(shift(ptr[T](block[21]), at), shift(ptr[T](block[22]), at), best,
+                             left, channels)
+
+
+def take(value: sole[T], to: sole[T], best: sole[T], left: sole[T], channels: i64) -> None:
+    """A NaN is only among values whose greatest is one. No sum is -0, so adding 0 is nothing."""
     for c in range(channels):
         new = value[c]
-        old = best[c]
-        taken = (where[c] < 0) | above(new, old) | ((new != new) & (old == old))
-        best[c] = new if taken else old
-        where[c] = at if taken else where[c]
+        more = left[c]
+        hit = (new == best[c]) | (new != new)
+        to[c] = to[c] + (more if hit else ZERO)
+        left[c] = ZERO if hit else more
 '''
 )
 

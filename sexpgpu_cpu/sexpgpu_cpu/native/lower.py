@@ -51,7 +51,9 @@ class _Function(Expressions):
             self.line("ret void")
         else:
             self.line("unreachable")
-        given = ", ".join(f"{printed(k)} %a_{n}" for n, k in zip(names, signature.parameters))
+        own = [" noalias" if _sole(a.annotation) else "" for a in definition.args.args]
+        kinds = [printed(k) + o for k, o in zip(signature.parameters, own)]
+        given = ", ".join(f"{k} %a_{n}" for n, k in zip(names, kinds))
         kind = "void" if self.result is None else printed(self.result)
         linkage = "" if public else "internal "
         head = f"define {linkage}{kind} @{definition.name}({given}) nounwind {{\nentry:"
@@ -179,6 +181,11 @@ class _Function(Expressions):
 
     def do_Continue(self, node: ast.Continue) -> None:  # noqa: N802
         self.jump(self.loops[-1][0])
+
+
+def _sole(annotation: ast.expr | None) -> bool:
+    """Whether an argument is a pointer to memory that no other argument reaches."""
+    return isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "sole"
 
 
 def _range(bounds: list[Any]) -> tuple[Any, Any, int]:

@@ -83,9 +83,10 @@ class Printer:
         self.declared[name] = text
 
     def kind(self, node: ast.expr | None) -> Kind | None:
-        """The kind that an annotation or a cast names: i64, f32, T, ptr[T]; None if it is none."""
+        """The kind that an annotation or a cast names: i64, f32, T, ptr[T], and of an argument
+        sole[T], a pointer to what no other argument reaches; None if it is none."""
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-            if node.value.id != "ptr" or not isinstance(node.slice, ast.Name):
+            if node.value.id not in ("ptr", "sole") or not isinstance(node.slice, ast.Name):
                 return None
             name = node.slice.id
             return Pointer(str(self.constants.get(name, name)))
