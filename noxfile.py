@@ -26,6 +26,8 @@ S3 = (
     "nanio>=0.1.7; python_version>='3.11'",
 )
 """The client, a server that knows conditions, one that checks signatures."""
+DRIVER = ("cuda-bindings>=13.0.3,<14",)
+"""NVIDIA's driver as Python functions: tests give it a libcuda of the host's memory."""
 TORCH = "torch==2.13.0"
 """By name and version alone: where it comes from is the reader's pip's to know."""
 ASSEMBLER = ("nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm==13.5.37")
@@ -87,7 +89,7 @@ TWO = ("--numprocesses", "2", "--dist", "loadfile", "--max-worker-restart", "0")
 @nox.session
 def tests(session: nox.Session) -> None:
     """All tests, the third-party plug-in's too."""
-    install(session, *TEST, *S3)
+    install(session, *TEST, *S3, *DRIVER)
     session.run("python", *SAFE, "-m", "pytest", *TWO, *session.posargs)
 
 

@@ -65,6 +65,7 @@ def test_every_error_of_a_driver_has_a_code_of_ours() -> None:
         assert name in told.message
         assert "bytes: 3" in told.message
     assert refused("CUDA_ERROR_NEW", "trying").diagnostic.code == "E-DEVICE-FAULT"
+    assert refused("CUDA_ERROR_CONTAINED", "waiting").diagnostic.code == "E-DEVICE-LOST"
 
 
 def test_cubins_of_a_folder_are_taken_before_anything_is_compiled(

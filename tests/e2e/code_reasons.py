@@ -45,6 +45,8 @@ SHOWN_BY = {
     "E-DEVICE-COMPILE": "tests/cpu/test_cpu_loader.py::test_text_that_llvm_refuses_is_a_problem",
     "E-DEVICE-FAULT": "tests/cuda/test_cuda_emulated_driver.py"
     "::test_a_kernel_that_leaves_its_memory_is_a_problem_that_names_it_from_then_on",
+    "E-DEVICE-LOST": "tests/cuda/test_cuda_presence.py"
+    "::test_every_error_of_a_driver_has_a_code_of_ours",
     "E-RUN-TUNING": CORE + "runtime/test_run_tuning.py"
     "::test_a_damaged_file_is_refused_with_what_to_do",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
@@ -80,7 +82,7 @@ NAMED: set[str] = set()
 _LATER = {
     "bundles": "E-CLAIM",
     "none by design, docs/decisions/0033: lowerings give the same bits": "W-NONDETERMINISTIC",
-    "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED E-DEVICE-LOST",
+    "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED",
     "spellings that are old: there are none yet": "W-DEPRECATED",
 }
 NOT_YET = {code: why for why, codes in _LATER.items() for code in codes.split()}

@@ -146,7 +146,9 @@ def test_a_check_says_the_precision_and_the_scopes_that_have_another(folder: Fol
     assert said["default"] == "bf16"
     assert "f32" in said["scopes"].values()
     assert "matmul=f32" in said["scopes"].values()
-    (line,) = [x for x in folder.quick("check", "x.lisp").out.splitlines() if "a step" in x]
+    (line,) = [
+        x for x in folder.quick("check", "x.lisp").out.splitlines() if x.startswith("  a step ")
+    ]
     assert ", bf16 (" in line
 
 

@@ -118,6 +118,7 @@ def trace_groups(
             f"optimizer returns {describe(value)}, wants a groups value",
             hint="(groups (group :rest (optim:adamw :lr 1e-3)))",
         ).locate(function.span)
+    value = _of_one_loss(value, losses)
     members = assign(value, parameters, stage, function)
     _check_losses(value, losses, function)
     found = _Tracing(operations, context, parameters, value, members).optimization()
@@ -151,6 +152,14 @@ def assign(
             found = empty(group, members, parameters, stage)
             raise found.locate(group.span or function.span)
     return members
+
+
+def _of_one_loss(value: GroupsValue, losses: tuple[str, ...]) -> GroupsValue:
+    """With one named loss a group need not say it (R33)."""
+    if len(losses) != 1 or not (name := losses[0].partition(":")[2]):
+        return value
+    said = [g if g.loss or g.optimizer is None else g._replace(loss=name) for g in value.groups]
+    return value._replace(groups=tuple(said))
 
 
 def _check_losses(value: GroupsValue, losses: tuple[str, ...], function: Function) -> None:

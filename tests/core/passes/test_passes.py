@@ -70,7 +70,7 @@ def test_rebuilding_merges_equal_nodes() -> None:
 def test_origins_follow_what_replaces_a_node() -> None:
     b, x, _ = small()
     origin = Origin(None, "gpt/h/0")
-    b.origin = lambda: origin
+    b.origin = lambda node: origin
     made = b("softmax", x, axis=1)
     b.graph.results = {"r": made}
     graph = rebuild(b.graph, OPERATIONS, *expansion(OPERATIONS, nothing))

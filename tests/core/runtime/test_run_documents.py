@@ -10,7 +10,7 @@ from pathlib import Path
 
 import fake_device as fake
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import sexpgpu_core
@@ -126,6 +126,7 @@ def test_a_resume_drops_what_earlier_attempts_said_past_its_step():
     assert kept == [("step", 1, 5), ("resume", 2, 5), ("step", 2, 10), ("resume", 3, 10)]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 300), st.integers(1, 50) | st.none(), st.lists(st.integers(0, 300)))
 def test_a_pass_falls_due_after_multiples_and_at_named_steps(step, every, at):
     wanted = step in at or (every is not None and step > 0 and step % every == 0)

@@ -170,6 +170,12 @@ def test_a_parameter_that_no_gradient_reaches_is_told_where_it_is_made() -> None
     assert row.span.text.startswith("(defparam spare")
 
 
+def test_a_group_need_not_say_the_only_loss() -> None:
+    objective = "(defun objective (&key image) (losses :a (mean (net image))))\n"
+    _, found = optimized(whole(objective=objective))
+    assert [g.loss for g in found.groups] == ["a"]
+
+
 def test_losses_need_a_group_each() -> None:
     objective = (
         "(defun objective (&key image) (losses :a (mean (net image)) :b (mean (net image))))\n"
