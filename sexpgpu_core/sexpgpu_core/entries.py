@@ -83,6 +83,7 @@ class SourceEntry(NamedTuple):
     load: Ref  # Callable[[Options], experiment.protocols.Reader or StreamReader]
     needs: tuple[str, ...] = ()
     remote: bool = False  # True: header only on `check --data` and at run
+    most: int | None = None  # arguments before the options, at most; None: any number
 
 
 class TokenizerEntry(NamedTuple):

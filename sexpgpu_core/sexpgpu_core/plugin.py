@@ -45,6 +45,7 @@ def sexpgpu_diagnostics() -> Iterator[e.DiagnosticEntry]:
 
 @hookimpl
 def sexpgpu_sources() -> Iterator[e.SourceEntry]:
+    """The rows of data.kinds."""
     for kind in SOURCES:
         options = tuple(e.Option(*option) for option in kind.options)
         yield e.SourceEntry(**{**kind._asdict(), "options": options})

@@ -98,7 +98,7 @@ def named_files(options: Options, unnamed: Sequence[str]) -> dict[str, list[Path
     """Files by field: `:image PATH`, or positions, which take the names of `unnamed`."""
     written = dict(zip(unnamed, options["arguments"]))
     written.update({k: v for k, v in options.items() if k not in ("arguments", "base")})
-    if not written or len(options["arguments"]) > len(unnamed):
+    if not written:
         raise problem("E-OPTION", "give a field's name with its file, such as :image PATH")
     return {name: files.paths_of(value, options["base"]) for name, value in written.items()}
 

@@ -60,10 +60,7 @@ def _files(options: Options) -> tuple[list[tuple[Path, int]], list[str]]:
 
 
 def _channels(options: Options) -> int:
-    channels = options.get("channels") or 3
-    if channels not in _MODES:
-        raise problem("E-OPTION-VALUE", f":channels is 1, 3 or 4, not {channels}")
-    return int(channels)
+    return int(options.get("channels") or 3)
 
 
 def _size(options: Options) -> tuple[int, int] | None:
@@ -72,7 +69,7 @@ def _size(options: Options) -> tuple[int, int] | None:
     if size is None:
         return None
     pair = (size, size) if isinstance(size, int) else tuple(size)
-    if len(pair) != 2 or not all(isinstance(n, int) and n > 0 for n in pair):
+    if len(pair) != 2 or not all(type(n) is int and n > 0 for n in pair):
         raise problem("E-OPTION-VALUE", f":size is a number or (height width), not {size}")
     return int(pair[0]), int(pair[1])
 

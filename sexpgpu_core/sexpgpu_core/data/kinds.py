@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
-from ..diagnostics import nearest, problem
 from ..records import NamedTuple
 
 
@@ -22,7 +21,8 @@ class SourceOption(NamedTuple):
 
 
 class SourceKind(NamedTuple):
-    """`header`: Options -> Header, without NumPy; `load`: Options -> Reader or StreamReader."""
+    """`header`: Options -> Header, without NumPy; `load`: Options -> Reader or StreamReader.
+    `most`: arguments before the options, at most; None where any number stands."""
 
     kind: str
     shape: str  # table, stream
@@ -32,6 +32,7 @@ class SourceKind(NamedTuple):
     load: str
     needs: tuple[str, ...] = ()
     remote: bool = False
+    most: int | None = None
 
 
 _HERE = "sexpgpu_core.data."
@@ -60,6 +61,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (_TOKENIZER, SourceOption("limit", "(integer 1)", "nil", "bytes at most")),
         _HERE + "text:stdlib_header",
         _HERE + "text:StdlibText",
+        most=0,
     ),
     SourceKind(
         "idx",
@@ -68,6 +70,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (_FILES,),
         _HERE + "idx:header",
         _HERE + "idx:IdxTable",
+        most=2,
     ),
     SourceKind(
         "digits",
@@ -77,6 +80,7 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "digits:header",
         _HERE + "digits:Digits",
         ("sexpgpu[digits]",),
+        most=0,
     ),
     SourceKind(
         "npz",
@@ -85,6 +89,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (),
         _HERE + "arrays:npz_header",
         _HERE + "arrays:NpzTable",
+        most=1,
     ),
     SourceKind(
         "npy",
@@ -93,6 +98,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (_FILES,),
         _HERE + "arrays:npy_header",
         _HERE + "arrays:NpyTable",
+        most=1,
     ),
     SourceKind(
         "safetensors",
@@ -101,6 +107,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (),
         _HERE + "tensor_files:header",
         _HERE + "tensor_files:SafetensorsTable",
+        most=1,
     ),
     SourceKind(
         "token-shards",
@@ -119,7 +126,7 @@ SOURCES: tuple[SourceKind, ...] = (
         "Columns of csv files by name or number: whole numbers i32, others f32, the rest is text.",
         (
             SourceOption("separator", "string", '","', "what stands between cells"),
-            SourceOption("header", "t", "t", "nil where the first line is data"),
+            SourceOption("header", "boolean", "t", "nil where the first line is data"),
         ),
         _HERE + "tabular:csv_header",
         _HERE + "tabular:CsvTable",
@@ -158,12 +165,15 @@ SOURCES: tuple[SourceKind, ...] = (
         "table",
         "A folder a class of PNG or JPEG files: image u8 (h w 3), label i32 by sorted names.",
         (
-            SourceOption("size", "t", "nil", "n or (h w), to which each is scaled"),
+            SourceOption(
+                "size", "(or (integer 1) list)", "nil", "n or (h w), to which each is scaled"
+            ),
             SourceOption("channels", "(member 1 3 4)", "3", "grey, colours, colours and alpha"),
         ),
         _HERE + "images:header",
         _HERE + "images:Images",
         ("sexpgpu[images]",),
+        most=1,
     ),
     SourceKind(
         "synthetic",
@@ -172,6 +182,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (_COUNT,),
         _HERE + "synthetic:header",
         _HERE + "synthetic:Synthetic",
+        most=1,
     ),
     SourceKind(
         "none",
@@ -180,6 +191,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (SourceOption("examples", "(integer 1)", "nil", "examples of an epoch"),),
         _HERE + "nothing:header",
         _HERE + "nothing:Nothing",
+        most=0,
     ),
 )
 
@@ -193,50 +205,3 @@ def resolve(reference: str) -> Any:
     """The object that `module:attribute` names, imported now."""
     module, _, attribute = reference.partition(":")
     return getattr(import_module(module), attribute)
-
-
-def complete(
-    row: Any, arguments: tuple[Any, ...], given: Mapping[str, Any], base: str, host: Any = None
-) -> Any:
-    """A source's options: what was given, defaults for the rest, `arguments`, `base` and `host`.
-
-    Raises E-OPTION for a keyword that the kind does not take or that it misses.
-    """
-    known = {option.name: option for option in row.options}
-    options: dict[str, Any] = {"arguments": arguments, "base": base}
-    if host is not None and "*" not in known:
-        options["host"] = host
-    for option in row.options:
-        if option.name != "*" and option.default is not None:
-            options[option.name] = _datum(option.default)
-    for written, value in given.items():
-        name = written.lstrip(":").lower()
-        if name not in known and "*" not in known:
-            raise _unknown(row, name, known)
-        options[name] = value
-    missing = [n for n, o in known.items() if n != "*" and o.default is None and n not in options]
-    if missing:
-        raise problem("E-OPTION", f"({row.kind} ...) needs :{missing[0]}", kind=row.kind)
-    return options
-
-
-def _unknown(row: Any, name: str, known: Mapping[str, Any]) -> Exception:
-    near = nearest(name, known)
-    hint = f"Did you mean :{near}?" if near else _takes(row, known)
-    return problem("E-OPTION", f"({row.kind} ...) has no option :{name}", hint=hint, option=name)
-
-
-def _takes(row: Any, known: Mapping[str, Any]) -> str:
-    names = " ".join(f":{name}" for name in known)
-    return f"{row.kind} takes {names}" if names else f"{row.kind} takes no options"
-
-
-def _datum(text: str) -> Any:
-    if text.lower() in ("nil", "t"):
-        return True if text.lower() == "t" else None
-    if text.startswith('"'):
-        return text[1:-1]
-    try:
-        return int(text)
-    except ValueError:
-        return text

@@ -22,6 +22,7 @@ from ..experiment.protocols import Header
 from ..ir.types import Type
 from ..records import NamedTuple
 from ..spans import Span
+from ..staging.source_options import complete
 from . import kinds
 from .files import fingerprint
 from .stage import Stage
@@ -286,7 +287,7 @@ class Loader:
         return row
 
     def _options(self, row: Any, source: SourceDeclaration) -> Any:
-        return kinds.complete(row, source.arguments, source.options, self._base, self._host)
+        return complete(row, source.arguments, source.options, self._base, self._host)
 
     def _header(self, source: SourceDeclaration) -> Header:
         if id(source) not in self._headers:

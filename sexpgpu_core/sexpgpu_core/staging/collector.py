@@ -92,13 +92,14 @@ class Collector:
 
             parts = {name: self.read(of, "header") for name, _, of in source.arguments}
             return merged_header(parts, [weight for _, weight, _ in source.arguments])
-        module, _, attribute = getattr(self.sources[source.kind], which).partition(":")
-        options = {**source.options, "arguments": source.arguments, "base": self.base}
+        row, host = self.sources[source.kind], None
+        module, _, attribute = getattr(row, which).partition(":")
         if source.kind == "synthetic":  # its examples are made by a function of the file
             from ..evaluator import machine
             from .host_calls import HostCalls
 
-            options["host"] = HostCalls(machine.current())
+            host = HostCalls(machine.current())
+        options = self._options(row, source, host)
         try:
             return getattr(import_module(module), attribute)(options)
         except Problem as unread:
@@ -109,3 +110,12 @@ class Collector:
                 f"{unread.diagnostic.message}, and the file asks what it says",
                 hint="check --data reads it, and what it finds is remembered",
             ) from None
+
+    def _options(self, row: Any, source: Any, host: Any) -> dict[str, Any]:
+        """What a source is given; a mistake in it stands at the source."""
+        from .source_options import complete
+
+        try:
+            return complete(row, source.arguments, source.options, self.base, host)
+        except Problem as wrong:
+            raise wrong.locate(source.span) from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..diagnostics import nearest, problem
-from ..evaluator.values import NIL, String, Symbol, Value, keyword
+from ..evaluator.values import NIL, String, Symbol, T, Value, keyword, make_list
 from ..records import NamedTuple
 from .tensor import StepScalar
 
@@ -107,9 +107,12 @@ class Context(NamedTuple):
 
 
 def lisp_value(value: Any) -> Value:
-    """A Python value as Lisp has it: None is nil, ":text" a keyword, other text a string."""
-    if value is None:
-        return NIL
+    """A Python value as Lisp has it: None is nil, True t, ":text" a keyword, other text a string,
+    a tuple a list."""
+    if value is None or isinstance(value, bool):
+        return T if value else NIL
+    if isinstance(value, tuple):
+        return make_list([lisp_value(item) for item in value])
     if isinstance(value, str):
         return keyword(value[1:].upper()) if value.startswith(":") else String(value)
     return value

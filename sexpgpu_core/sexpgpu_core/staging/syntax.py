@@ -292,7 +292,8 @@ def unknown_option(what: str, found: str, known: Sequence[str], span: Span | Non
     edit = None
     if near and span is not None:
         edit = Edit(f"write {near}", (Change(span, near),))
-    hint = f"did you mean {near}?" if near else elsewhere or "options: " + " ".join(known)
+    takes = "options: " + " ".join(known) if known else "it takes no options"
+    hint = f"did you mean {near}?" if near else elsewhere or takes
     return problem(
         "E-OPTION", f"{what} has no option {found}", hint=hint, edit=edit, option=found
     ).locate(span)

@@ -70,8 +70,9 @@ def test_fields_have_no_batch_axis_and_need_no_numpy(text):
     assert (loader.examples("train"), loader.batches("train"), loader.vocab) == (22, 7, 256)
     program = (
         "import sys; from sexpgpu_core.data import kinds\n"
+        "from sexpgpu_core.staging.source_options import complete\n"
         "row = kinds.by_name(kinds.SOURCES)['python-stdlib']\n"
-        "kinds.resolve(row.header)(kinds.complete(row, (), {'limit': 10000}, '.'))\n"
+        "kinds.resolve(row.header)(complete(row, (), {'limit': 10000}, '.'))\n"
         "import sexpgpu_core.data.loader, sexpgpu_core.data.idx, sexpgpu_core.data.digits\n"
         "sys.exit('numpy' in sys.modules)"
     )

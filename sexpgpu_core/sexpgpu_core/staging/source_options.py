@@ -1,0 +1,91 @@
+"""A source's options as the row of its kind has them: held against their types, with defaults.
+
+Law: what `complete` returns is of the row's types; what is not is told, before a reader sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ..diagnostics import problem
+from ..evaluator.type_specifiers import typep
+from ..evaluator.values import Value
+from .context import lisp_value
+from .faults import describe
+from .lisp_text import read_datum
+from .syntax import python_value, unknown_option
+
+KEYS = "keys"
+"""The type of a list of names with weights, which no Lisp specifier says: see forms.sources."""
+
+
+def complete(
+    row: Any, arguments: tuple[Any, ...], given: Mapping[str, Any], base: str, host: Any = None
+) -> dict[str, Any]:
+    """A source's options: what was given, defaults for the rest, `arguments`, `base` and `host`.
+
+    Raises E-OPTION for a keyword that the kind does not take or that it misses, and for arguments
+    that it does not take; E-OPTION-VALUE for a value of another type.
+    """
+    known = {option.name: option for option in row.options}
+    options: dict[str, Any] = {"arguments": arguments, "base": base}
+    if host is not None and "*" not in known:
+        options["host"] = host
+    _count(row, arguments)
+    for option in row.options:
+        if option.name != "*" and option.default is not None:
+            options[option.name] = python_value(_datum(option.default))
+    for written, value in given.items():
+        name = written.lstrip(":").lower()
+        option = known.get(name) or known.get("*")
+        if option is None:
+            raise unknown_option(f"({row.kind} ...)", f":{name}", [f":{k}" for k in known], None)
+        _check(row.kind, name, option, value)
+        options[name] = value
+    missing = [n for n, o in known.items() if n != "*" and o.default is None and n not in options]
+    if missing:
+        name, told = missing[0], f"({row.kind} ...) needs :{missing[0]}"
+        hint = f":{name} {known[name].type}: {known[name].doc}"
+        raise problem("E-OPTION", told, hint=hint, kind=row.kind)
+    return options
+
+
+def _count(row: Any, arguments: tuple[Any, ...]) -> None:
+    most = row.most
+    if most is None or len(arguments) <= most:
+        return
+    takes = f"at most {most}" if most else "none"
+    told = f"({row.kind} ...) has {len(arguments)} arguments before its options, and takes {takes}"
+    named = " ".join(f":{o.name}" for o in row.options if o.name != "*")
+    hint = f"options: {named}" if named else f"leave out {describe(lisp_value(arguments[most]))}"
+    raise problem("E-OPTION", told, hint=hint, kind=row.kind)
+
+
+def _check(kind: str, name: str, option: Any, value: Any) -> None:
+    optional = value is None and (option.default or "").lower() == "nil"
+    if optional or _is_of(value, option.type):
+        return
+    wanted = "a list of names, each with its weight" if option.type == KEYS else option.type
+    told = f":{name} of {kind} is {describe(lisp_value(value))}, wants {wanted}"
+    hint = f"give {wanted}" + (f": {option.doc}" if option.doc else "")
+    raise problem("E-OPTION-VALUE", told, hint=hint, option=name)
+
+
+def _is_of(value: Any, type: str) -> bool:
+    if type == KEYS:
+        return isinstance(value, (tuple, list)) and all(map(_is_key, value))
+    return typep(lisp_value(value), _datum(type))
+
+
+def _is_key(item: Any) -> bool:
+    """(name, weight)"""
+    is_pair = isinstance(item, (tuple, list)) and len(item) == 2
+    return is_pair and isinstance(item[0], str) and isinstance(item[1], (int, float))
+
+
+@cache
+def _datum(text: str) -> Value:
+    """The Lisp datum of a row's text: a type or a default."""
+    return read_datum(text, "a row of a source")
