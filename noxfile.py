@@ -215,6 +215,15 @@ def emulated(session: nox.Session) -> None:
 
 
 @nox.session
+def gpu(session: nox.Session) -> None:
+    """The check of a machine with a GPU, ten minutes at most: bench/results/gpu.json. Wheels of a
+    folder serve by PIP_FIND_LINKS, cubins by SEXPGPU_CUBINS; `-- --emulated` tries the script."""
+    emulated = "--emulated" in session.posargs
+    install(session, *(() if emulated else (*DRIVER, *LIBRARIES, TORCH)))
+    session.run("python", *SAFE, "-m", "bench.gpu", *session.posargs, env=HERE)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Step time beside PyTorch, start-up, compile phases and scans: bench/README.md."""
     install(session, TORCH)

@@ -22,7 +22,7 @@ def context(step: int, steps: int) -> dict[str, Any]:
 
 
 class Ours:
-    """A compiled step, its state on the device from the initial weights on."""
+    """A compiled step, its state on the device from the initial weights on. `flops`: of a step."""
 
     def __init__(
         self, file: Path, sets: Iterable[tuple[str, str]], device: str = "cpu", threads: int = 1
@@ -30,7 +30,7 @@ class Ours:
         self.loaded = api.load(file, sets=sets)
         made = api.device(device, self.loaded.registry)
         compiled = api.compile(self.loaded, made)
-        self.job = compiled.job
+        self.job, self.flops = compiled.job, compiled.job.summary["flops_per_step"]
         self.session = made.open(self.job.units, self.job.persistent, threads=threads)
         for name in self.job.persistent.types:
             self.session.write(name, self.job.initial(name))
