@@ -177,6 +177,26 @@ def _attention(at: At, q: Tensor, k: Tensor, v: Tensor, *more: Tensor) -> Tensor
     return (share @ v).transpose(1, 2)
 
 
+def _attention_back(
+    at: At, g: Tensor, q: Tensor, k: Tensor, v: Tensor, out: Tensor, kept: Tensor
+) -> Tensor:
+    """The cotangent of q, of what attention gave and the logsumexp of its scores."""
+    times, scale = q.shape[2] // k.shape[2], at.get("scale") or 1 / math.sqrt(q.shape[-1])
+    g, q, k, v, out = (x.transpose(1, 2) for x in (g, q, k, v, out))
+    k, v = k.repeat_interleave(times, 1), v.repeat_interleave(times, 1)
+    mask = _masks(at, q.shape[2], k.shape[2])
+    share = torch.where(mask, torch.exp(scale * q @ k.mT - kept[..., None]), 0.0)
+    slope = share * (g @ v.mT - (g * out).sum(-1, keepdim=True))
+    return scale * (slope @ k).transpose(1, 2)
+
+
+def _gelu_slope(at: At, x: Tensor, y: Tensor, z: Tensor) -> Tensor:
+    """A product times the slope of the tanh form at z."""
+    inner = torch.tanh(math.sqrt(2 / math.pi) * (z + 0.044715 * z**3))
+    slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * z**2)
+    return _matmul(at, x, y) * ((1 + inner) / 2 + z * (1 - inner**2) * slope / 2)
+
+
 def _rope(at: At, x: Tensor, *positions: Tensor) -> Tensor:
     """Pairs as complex numbers, turned by exp(i angle)."""
     dims = at.get("dims") or x.shape[3]
@@ -244,6 +264,11 @@ TWINS: dict[str, Twin] = {
     "cummax": _running(torch.cummax, None),
     "cummin": _running(torch.cummin, None),
     "matmul": _matmul,
+    "matmul-bias": lambda at, x, y, bias: _matmul(at, x, y) + bias,
+    "matmul-gelu": lambda at, x, y, bias: F.gelu(_matmul(at, x, y) + bias, approximate="tanh"),
+    "matmul-gelu-slope": _gelu_slope,
+    "attention-forward": _attention,
+    "attention-backward": _attention_back,
     "dot": lambda at, x, y: (x * y).sum(-1),
     "outer": lambda at, x, y: x[..., :, None] * y[..., None, :],
     "einsum": lambda at, *x: torch.einsum(at["subscripts"], *x),
