@@ -14,7 +14,8 @@ TOLERANCE = 1e-5
 LOOSE = {
     "cumprod": 1e-4,  # its gradient divides
     "erfc": 1e-4,
-, "matmul-gelu": 5e-5}
+    "matmul-gelu": 5e-5,  # where the slope is 0, near -0.75, it is a difference
+}
 
 
 @pytest.mark.parametrize("row", ALL, ids=lambda r: r.id)
