@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from . import alignment_source, linear_source
+from . import alignment_source
+from .eigen_source import EIGEN
 from .frame import Frame
+from .linear_source import FACTORS
+from .singular_source import SINGULAR
 
+TEXTS = {"FACTORS": FACTORS, "EIGEN": EIGEN, "SINGULAR": SINGULAR}
 WIDTH = 8
 """Bytes of an f64."""
 COLUMNS = 64
@@ -57,7 +61,7 @@ def _qr(frame: Frame) -> None:
 def _eigh(frame: Frame) -> None:
     count, n, _ = _sizes(frame)
     words = [frame.input(0, "f64"), frame.output(0, "f64"), frame.output(1, "f64"), n, 0]
-    _add(frame, "SPECTRA", "eigh", words, count, 20 * n**3, 2 * n * n, 4)
+    _add(frame, "EIGEN", "eigh", words, count, 5 * n**3, 2 * n * (n + 1), 4)
 
 
 def _svd(frame: Frame) -> None:
@@ -66,8 +70,9 @@ def _svd(frame: Frame) -> None:
     words = [frame.input(0, "f64"), *(frame.output(i, "f64") for i in range(3))]
     words += [m, n, left, right, 0]
     short, long = min(m, n), max(m, n)
-    room = (right if m < n else left) * long + short * short
-    _add(frame, "SPECTRA", "svd", words, count, 20 * short * short * long, room, 8)
+    rows = right if m < n else left
+    room = (rows + short + 1) * long + 2 * short * (short + 2)
+    _add(frame, "SINGULAR", "svd", words, count, 8 * short * short * long, room, 8)
 
 
 def _add(
@@ -80,7 +85,7 @@ def _add(
     room: int = 0,
     word: int = 0,
 ) -> None:
-    unit = frame.text_unit(family, getattr(linear_source, family), (name,))
+    unit = frame.text_unit(family, TEXTS[family], (name,))
     more = {"scratch": max(room, 1) * WIDTH, "scratch_word": word} if word else {}
     frame.add(unit, name, words, cells, 1e-7 + steps * STEP, **more)
 
