@@ -125,6 +125,15 @@ class Cutter:
             return UNKNOWN
         return self._combined(node)
 
+    def mixes(self, value: Value) -> bool:
+        """Whether the examples of a batch meet in a tensor, otherwise than in a mean over them."""
+        if self.axes.of(value) != MIXED or self.t.rows == 1:
+            return False
+        total, _ = self.t.means.get((value.node.id, value.result), (None, 0))
+        if total is None or total.node.operation != "reduce-sum":
+            return True
+        return self.axes.of(total.node.operands[0]) < 0
+
     def _noted(self, value: Value, total: Value, weight: Value | int) -> Cut:
         if self.cut(total).kind != "sum":
             return UNKNOWN
@@ -194,11 +203,16 @@ def report(
     cutter: Cutter, reported: Reported, results: dict[str, Value], batchwise: list[str]
 ) -> Metric:
     """Adds the results of one metric; names that cannot be cut are appended to `batchwise`."""
-    t, b, node = cutter.t, cutter.t.builder, reported.node
-    name = reported.name
+    t, node, name = cutter.t, reported.node, reported.name
     finish: list[str] = []
-    if reported.reduce != "mean" or node.shape or reported.weights is not None:
+    if reported.reduce != "mean" or reported.weights is not None:
         return _reduced(t, reported, results)
+    if node.shape:
+        if cutter.axes.of(node) != MIXED:
+            return _reduced(t, reported, results)
+        if cutter.mixes(node):
+            batchwise.append(name)
+        return _by_rows(t, reported, results)
     if t.gathered and of_whole(node):
         results[f"metric:{name}:value"] = _single(t, node)
         return Metric(name, "mean", reported.unit, (), reported.span)
@@ -217,10 +231,19 @@ def report(
         batchwise.append(name)
         if found.kind == "unknown":
             node, finish = reported.node, []
+    return _by_rows(t, reported._replace(node=node), results, tuple(finish))
+
+
+def _by_rows(
+    t: Tracer, reported: Reported, results: dict[str, Value], finish: tuple[str, ...] = ()
+) -> Metric:
+    """A metric of batches: each one's value, the mean of a tensor, is weighted by its rows."""
+    b, name, node = t.builder, reported.name, _single(t, reported.node)
     rows = b.constant(float(t.rows or 1), "f32")
-    results[f"metric:{name}:sum"] = b("multiply", _single(t, node), rows)
+    each = rows if not node.shape else b.constant((t.rows or 1) / node.type.size, "f32")
+    results[f"metric:{name}:sum"] = b("multiply", _total(t, node), each)
     results[f"metric:{name}:weight"] = rows
-    return Metric(name, "mean", reported.unit, tuple(finish), reported.span)
+    return Metric(name, "mean", reported.unit, finish, reported.span)
 
 
 def _reduced(t: Tracer, reported: Reported, results: dict[str, Value]) -> Metric:

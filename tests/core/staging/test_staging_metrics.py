@@ -97,6 +97,49 @@ def test_what_does_not_add_is_a_warning_in_a_pass() -> None:
     assert warnings(evaluator) == ["W-METRIC-BATCHWISE"]
 
 
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("(slice (sort image :axis 0) :start 0 :end 1 :axis 0)", True),
+        ("(sum (sort image :axis 0) :axis 1)", True),
+        ("(square (mean image :axis 0))", True),
+        ("(mean image :axis 0)", False),
+        ("(mean image :axis 1)", False),
+        ("(sort image :axis 1)", False),
+        ("(iota 4)", False),
+    ],
+)
+def test_a_tensor_in_which_examples_meet_is_a_warning_in_a_pass(form: str, told: bool) -> None:
+    objective = f'(defun objective (&key image) (metric "m" {form}) (mean (net image)))\n'
+    experiment, evaluator = declared(whole(objective=objective))
+    trace_pass(experiment, evaluator, OPERATIONS, "val", "data", "val", FIELDS, 8)
+    assert warnings(evaluator) == (["W-METRIC-BATCHWISE"] if told else [])
+
+
+def test_in_a_batch_of_one_example_none_meet() -> None:
+    objective = (
+        '(defun objective (&key image) (metric "m" (mean image :axis 0)) (mean (net image)))\n'
+    )
+    experiment, evaluator = declared(whole(objective=objective))
+    fields = {k: t._replace(shape=(1, *t.shape[1:])) for k, t in FIELDS.items()}
+    trace_pass(experiment, evaluator, OPERATIONS, "val", "data", "val", fields, 1)
+    assert warnings(evaluator) == []
+
+
+def test_a_tensor_in_which_examples_meet_is_weighted_by_rows() -> None:
+    form = "(slice (sort image :axis 0) :start 0 :end 1 :axis 0)"
+    for rows in (8, 3):
+        _, _, values = metric(form, rows)
+        assert values["weight"] == rows
+        assert values["sum"] / rows == pytest.approx(63 / 128)
+
+
+def test_the_mean_over_examples_of_a_tensor_adds_up_to_the_whole() -> None:
+    parts = [metric("(mean image :axis 0)", rows)[2] for rows in (8, 3)]
+    together = sum(p["sum"] for p in parts) / sum(p["weight"] for p in parts)
+    assert together == pytest.approx((8 * (3.5 + 63 / 128) + 3 * (1 + 63 / 128)) / 11)
+
+
 def test_metrics_by_an_index_are_one_an_index() -> None:
     text = whole(
         objective=(
