@@ -127,7 +127,8 @@ def evaluate(
     registry = api.plugins()
     if sets or any(c is not None for c in chosen) or is_run(scan(source)):
         loaded = api.load(source, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
-        forms = Forms(loaded.evaluator, api.operations(registry), loaded.experiment)
+        of = api.operations(registry)
+        forms = Forms(loaded.evaluator, of, loaded.experiment, loaded.loaders)
     else:
         forms = Forms(api.library(source), api.operations(registry), None)
     try:

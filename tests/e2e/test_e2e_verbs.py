@@ -70,6 +70,13 @@ def test_forms_are_evaluated_in_the_environment_of_a_file(
     assert (done.exit, done.out.strip().lower()) == (0, text.lower())
 
 
+def test_a_batch_is_shown_and_computed_with(sound: Folder) -> None:
+    ask = "(loader-batch letters :train 2)"
+    assert sound.quick("eval", "x.lisp", ask).out == "(:tokens #<tensor i32 (8 9)>)\n"
+    done = sound.quick("eval", "x.lisp", "--run", f"(reduce-max (getf {ask} :tokens))")
+    assert (done.exit, int(done.out)) == (0, ord("z"))
+
+
 def test_a_wrong_form_to_eval_is_told(sound: Folder) -> None:
     for form, code in (("(+ 1", "E-READ-EOF"), ("(nix)", "E-NAME-FUNCTION"), ('(+ 1 "a")', "E-")):
         done = sound.quick("eval", "x.lisp", form)

@@ -32,12 +32,18 @@ ELEMENTS = 100
 
 
 class Forms:
-    """Evaluates forms of one file; `experiment` None: of a text that is no run."""
+    """Evaluates forms of one file; `experiment` None: of a text that is no run. `loaders`: what
+    `loader-batch` asks."""
 
     def __init__(
-        self, evaluator: Evaluator, operations: Operations, experiment: Experiment | None
+        self,
+        evaluator: Evaluator,
+        operations: Operations,
+        experiment: Experiment | None,
+        loaders: Mapping[str, Any] | None = None,
     ) -> None:
         self.evaluator = evaluator
+        self.loaders = loaders
         self.seed = experiment.run.seed if experiment is not None else 0
         facts = {"mode": ":eval", "pass": None, "stage": None, "output": "eval", "seed": self.seed}
         self.tracer = Tracer(operations, Context("U", facts), None)
@@ -46,11 +52,11 @@ class Forms:
     def values(self, form: str) -> Value:
         """Raises Problem or Problems."""
         at = self.evaluator.host
-        at.tracer = self.tracer
+        at.tracer, at.batches = self.tracer, self.loaders
         try:
             return self.evaluator.evaluate(form)
         finally:
-            at.tracer = None
+            at.tracer = at.batches = None
 
     def shown(self, value: Value, run: bool, length: int | None) -> list[tuple[str, str]]:
         """Text and type of each value. `run`: a tensor's elements instead of its type. `length`:

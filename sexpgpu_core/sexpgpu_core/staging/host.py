@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, diagnostic, problem
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 class Host:
     """One an evaluator. `tracer` is set while a contract function is called."""
 
-    __slots__ = ("collector", "context", "tracer")
+    __slots__ = ("batches", "collector", "context", "tracer")
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
         self.tracer: Tracer | None = None
+        self.batches: Mapping[str, Any] | None = None  # loaders by name, where a form may ask them
         self.context: Any = None  # a context.Context outside of traces: counters, curriculum
 
 

@@ -40,6 +40,7 @@ SHOWN = {
     "stage-stat": "(stage-stat (d :train) image :mean)",
     "file-tensor": '(file-tensor (npz "table.npz" :field "rows"))',
     "loader-info": "(loader-info text :vocab)",
+    "loader-batch": "(loader-batch text :train 17)",
     "defmodel": "(defmodel net (x &key (width 64)) (nn:linear x width))",
     "defparam": "(defparam w ((dim x -1) 8) :init (normal 0.02))",
     "defstate": "(defstate mean (8) :init 0 :combine :mean)",

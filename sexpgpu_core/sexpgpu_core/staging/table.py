@@ -7,9 +7,9 @@ that a file may shadow (`definitions.TENSOR_NAMES`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from ..diagnostics import Problem, problem
+from ..diagnostics import Problem
 from ..evaluator.definitions import BUILTINS, TENSOR_NAMES, builtin, core_symbol
 from ..evaluator.values import Function, Value
 from .tensor import GENERIC
@@ -125,13 +125,3 @@ def _function(name: str, lambda_list: str, implementation: Callable[..., Value])
         core_symbol("%" + upper)
         BUILTINS["%" + upper] = BUILTINS[upper]
     return BUILTINS[upper]
-
-
-def not_yet(name: str, instead: str) -> None:
-    """A listed builtin that is not there yet: its name answers E-UNSUPPORTED."""
-
-    def refuse(*_: Value) -> Any:
-        raise problem("E-UNSUPPORTED", f"{name} is not there yet", hint=instead, name=name)
-
-    refuse.__doc__ = f"Not there yet. {instead}"
-    tensor_builtin(name, "(&rest arguments)")(refuse)

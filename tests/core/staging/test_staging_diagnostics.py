@@ -260,8 +260,11 @@ def test_metrics_of_one_name_are_told() -> None:
     assert only(text).code == "E-METRIC"
 
 
-def test_a_listed_builtin_that_is_not_there_yet_says_so() -> None:
-    assert only(body("(loader-batch x)")).code == "E-UNSUPPORTED"
+def test_a_batch_is_asked_for_outside_of_a_graph() -> None:
+    found = only(body("(progn (loader-batch data :train 0) x)"))
+    assert found.code == "E-STAGE-OUTSIDE"
+    assert "keywords" in (found.hint or "")
+    assert only(body("(progn (loader-batch data) x)")).code == "E-FORM-SHAPE"
 
 
 def test_name_as_a_keyword_of_a_model_breaks_the_contract() -> None:

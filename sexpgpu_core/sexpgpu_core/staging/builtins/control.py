@@ -6,7 +6,7 @@ from ...evaluator.definitions import builtin
 from ...evaluator.values import Function, Value
 from ..host import tracer
 from ..promote import node_of, operands, real
-from ..table import not_yet, tensor_builtin
+from ..table import tensor_builtin
 from ..tensor import Tensor
 
 
@@ -30,10 +30,6 @@ def gradient_scale(x: Value, factor: Value) -> Tensor:
     t = tracer("gradient-scale")
     by = real("gradient-scale", "factor", factor)
     return t.tensor(t.builder("gradient-scale", node_of("gradient-scale", x, t), factor=by))
-
-
-LATER = "it comes with a later version"
-not_yet("loader-batch", LATER)
 
 
 @builtin("%with", "(what value body)", staged=True)

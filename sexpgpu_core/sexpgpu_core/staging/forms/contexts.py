@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from ...diagnostics import nearest, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
 from ...ir.policy import CHOICES
+from ...ir.types import Type
 from ..context import NAMES, SCALED, Context, lisp_value
 from ..faults import describe
 from ..host import host, tracer, warn
-from ..syntax import Declaration, keyword_pairs
+from ..syntax import Declaration, Slot, keyword_pairs, tails
 from ..table import tensor_builtin
+from ..tensor import FileTensor
 
 
 @tensor_builtin("ctx", "(key &rest more)")
@@ -64,18 +69,62 @@ def loader_info(form: Cons, environment: Value) -> Value:
     return d.expansion()
 
 
-def _info(loader: str, key: object) -> Value:
-    from ..syntax import Slot
-
-    assert isinstance(key, Slot)
-    collector = host().collector
-    if loader not in collector.loaders:
-        near = nearest(loader, collector.loaders)
+def _known(loader: str) -> None:
+    """E-LOADER-STAGE of a loader that is none."""
+    loaders = host().collector.loaders
+    if loader not in loaders:
+        near = nearest(loader, loaders)
         raise problem(
             "E-LOADER-STAGE",
             f"no loader {loader}",
             hint=f"did you mean {near}?" if near else "declare it by (defloader ...) before this",
         )
+
+
+@native_macro("loader-batch")
+def loader_batch(form: Cons, environment: Value) -> Value:
+    """(loader-batch loader stage number): a batch in training order, fields by keywords, in `eval`
+    only: `sexpgpu eval FILE --run '(loader-batch text :train 17)'` shows its numbers."""
+    d = Declaration(form)
+    loader, parts = d.name(form.cdr, "the loader"), tails(form.cdr)
+    if len(parts) != 3:
+        raise d.refuse("it takes a loader, a stage and a number")
+    stage, number = (d.slot(p, f"the {w} of a batch") for p, w in zip(parts[1:], WORDS))
+    d.finish = lambda: _batch(loader.name.lower(), stage, number)
+    return d.expansion()
+
+
+WORDS = ("stage", "number")
+
+
+def _same(array: Any) -> Any:
+    return array
+
+
+def _batch(name: str, stage: Slot, number: Slot) -> Value:
+    at = host()
+    _known(name)
+    if at.batches is None:
+        raise problem(
+            "E-STAGE-OUTSIDE",
+            "loader-batch stands outside of `sexpgpu eval`",
+            hint="prepare, objective and evaluate take the fields of a batch as keywords",
+        )
+    loader, step = at.batches[name], number.integer(0)
+    of = stage.choice(list(at.collector.loaders[name].stages))
+    found: list[Value] = []
+    types = loader.fields(of)
+    for field, array in loader.batch(of, step).items():
+        told = Type(types[field].dtype, tuple(map(int, array.shape)))
+        source = f"{name}:{of}:{step}:{field}"
+        found += [keyword(field.upper()), FileTensor(told, source, partial(_same, array), {})]
+    return make_list(found)
+
+
+def _info(loader: str, key: object) -> Value:
+    assert isinstance(key, Slot)
+    collector = host().collector
+    _known(loader)
     name = key.value.name.lower() if key.value.__class__ is Symbol else ""
     facts = collector.header(loader)
     if name not in facts or facts[name] is None:
