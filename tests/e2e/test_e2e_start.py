@@ -26,7 +26,7 @@ HEAVY = {
 }
 """None of these is needed to say all that can be known of a file."""
 
-OURS = 347
+OURS = 348
 """Modules of ours that a check imports, a tenth of a millisecond or two each."""
 
 THEIRS = 140
