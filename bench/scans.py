@@ -7,7 +7,6 @@ one of a single trip.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -45,18 +44,32 @@ def promised(text: str, trips: int) -> int:
     return int(found.summary["memory"]["peak_bytes"])
 
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+PEAK = """
+import resource, sys
+from pathlib import Path
+from sexpgpu_cli.main import run
+code = run(sys.argv[2:])
+told = Path("/proc/self/status")
+if told.exists():
+    lines = told.read_text().splitlines()
+    most = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024
+else:
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+Path(sys.argv[1]).write_text(str(most))
+sys.exit(code)
+"""
+"""A run that writes the most that it held. What wait4 tells is no less than its parent held."""
+
+
 def held(folder: Path, trips: int) -> int:
     """Bytes that a process of its own holds at most while it runs; its kernels were compiled by
     one before, since compiling them holds more than they do."""
-    words = [sys.executable, "-P", "-m", "sexpgpu_cli", "run", "scan.lisp", "-q"]
+    words = [sys.executable, *SAFE, "-c", PEAK, str(folder / "most"), "run", "scan.lisp", "-q"]
     words += ["--set", f"trips={trips}"]
-    most = 0
     for _ in range(2):
-        child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
-        _, status, usage = os.wait4(child.pid, 0)
-        assert status == 0, words
-        most = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return most
+        subprocess.run(words, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+    return int((folder / "most").read_text())
 
 
 def rows(keep: str, lengths: list[int], times: int) -> list[dict[str, Any]]:

@@ -79,7 +79,7 @@ MISTAKES: tuple[tuple[str, str], ...] = (
     ("E-OPTION", ONE.format('(arrow "a.arrow" :columns 3)')),
     ("E-OPTION-VALUE", ONE.format("(jsonl 3)")),
     ("E-OPTION", ONE.format("(idx)")),
-    ("E-OPTION-VALUE", ONE.format('(images "a" "b")')),
+    ("E-OPTION", ONE.format('(images "a" "b")')),
     ("E-OPTION-VALUE", ONE.format("(npz 4)")),
     ("E-DATA-MISSING", ONE.format('(csv "s3://bucket/none.csv")')),
     ("E-TWICE", LOADER.format("(batch 8) (batch 4)", "(stage :val)")),

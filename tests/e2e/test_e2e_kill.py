@@ -34,7 +34,7 @@ def test_killed_at_three_random_steps_it_ends_bit_for_bit_the_same(slowed: Folde
     wanted = slowed.made("whole")
     killed = slowed.made("killed")
     resume: tuple[str, ...] = ()
-    for step in sorted(random.sample(range(25, STEPS - 10), 3)):
+    for step in sorted(random.sample(range(25, STEPS - 10, 15), 3)):  # a kill may come late
         process = slowed.start("run", "x.lisp", "--name", "killed", "-q", *resume)
         wait(partial(reached, killed, step))
         process.kill()
