@@ -19,7 +19,14 @@ from sexpgpu_core.evaluator.values import MultipleValues
 from sexpgpu_core.manual import CHAPTERS, entries, find, names
 
 ORACLE = Path(__file__).parents[2] / "fuzz" / "oracle.lisp"
-SHOWN_ELSEWHERE = {"load-params", "file-tensor", "stage-stat", "with-weights", "with-call"}
+SHOWN_ELSEWHERE = {
+    "load-params",
+    "file-tensor",
+    "stage-stat",
+    "with-weights",
+    "with-call",
+    "loader-batch",
+}
 """Words that want files, data or averages, with examples in tests/e2e; and one not there."""
 
 

@@ -111,6 +111,8 @@ def _fields(d: Declaration, tail: Cons) -> tuple[dict[str, dict[str, Any] | None
         raise d.refuse("fields are keywords", tail, hint="(&key image)")
     for at in listed[1:]:
         word = at.car
+        if word is NIL:
+            raise d.refuse("a field is ()", at, hint="a name, or (noise :shape (16 8))")
         options = None
         symbol = d.name(literal(d, at, "a field")[0] if is_literal_list(word) else at, "a field")
         if is_literal_list(word):
