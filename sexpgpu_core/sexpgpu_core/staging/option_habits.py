@@ -4,7 +4,9 @@ what each is called here, and where it stands. Read only once an option is unkno
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+
+from ..diagnostics import nearest
 
 SAME = {
     "steps": "max-steps num-steps n-steps total-steps train-steps iterations max-iters num-iters",
@@ -57,21 +59,17 @@ WHERE = {
 """Where an option of ours stands."""
 
 
-def ours(found: str, known: Iterable[str]) -> str | None:
-    """What an option (with or without its colon) is called among `known`, written as they are."""
-    target = FOUND.get(_plain(found))
-    return next((k for k in known if k.lstrip(":") == target), None) if target else None
-
-
-def place(found: str) -> str | None:
-    """Where an option that this form has not stands: a hint."""
+def meant(found: str, known: Sequence[str]) -> tuple[str | None, str | None]:
+    """What an option (with or without its colon) is called among `known`, written as they are;
+    else a hint of the form where such an option stands."""
     name = _plain(found)
     target = FOUND.get(name, name)
+    ours = next((k for k in known if k.lstrip(":") == target), None)
     where = WHERE.get(target)
-    if where is None:
-        return None
+    if ours is not None or where is None:
+        return ours or nearest(found, known), None
     said = f"that is :{target}; it" if target != name else "it"
-    return f"{said} belongs to {where.format(target)}"
+    return None, f"{said} belongs to {where.format(target)}"
 
 
 def _plain(found: str) -> str:

@@ -285,10 +285,9 @@ def option_name(
 
 def unknown_option(what: str, found: str, known: Sequence[str], span: Span | None) -> Problem:
     """E-OPTION, with an edit to the nearest, or the form where such an option stands."""
-    from . import option_habits
+    from .option_habits import meant
 
-    elsewhere = option_habits.place(found)
-    near = option_habits.ours(found, known) or (None if elsewhere else nearest(found, known))
+    near, elsewhere = meant(found, known)
     edit = None
     if near and span is not None:
         edit = Edit(f"write {near}", (Change(span, near),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...diagnostics import Change, Edit, Problem, nearest, problem
+from ...diagnostics import Change, Edit, Problem, problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value
 from ...experiment.declarations import (
@@ -331,10 +331,9 @@ def _one(d: Declaration, form: Cons) -> Cons:
 
 
 def _unknown_clause(word: str, form: Cons) -> Problem:
-    from .. import option_habits
+    from ..option_habits import meant
 
-    elsewhere = option_habits.place(word)
-    near = option_habits.ours(word, CLAUSES) or (None if elsewhere else nearest(word, CLAUSES))
+    near, elsewhere = meant(word, CLAUSES)
     hint = f"did you mean ({near} ...)?" if near else elsewhere
     hint = hint or "clauses: " + " ".join(CLAUSES)
     span = element_span(form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import nearest, problem
+from ...diagnostics import problem
 from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
 from ...evaluator.declarations import DECLARE, items_of
@@ -301,10 +301,10 @@ def groups(*arguments: Value) -> GroupsValue:
     while at < len(arguments) and arguments[at].__class__ is Symbol and arguments[at].keyword:
         name = arguments[at].name.lower()
         if name not in GROUPS_OPTIONS:
-            from .. import option_habits
+            from ..option_habits import meant
 
-            near = option_habits.ours(name, GROUPS_OPTIONS) or nearest(name, GROUPS_OPTIONS)
-            hint = f"did you mean :{near}?" if near else option_habits.place(name)
+            near, elsewhere = meant(name, GROUPS_OPTIONS)
+            hint = f"did you mean :{near}?" if near else elsewhere
             hint = hint or "options: :" + " :".join(GROUPS_OPTIONS)
             raise problem(
                 "E-OPTION", f"groups has no option :{name}", hint=hint, option=":" + name,
