@@ -56,7 +56,7 @@ def _later(reach: Reach, forward: bool) -> Reach:
     """What a trip leaves, as the trips after it have it."""
     if TRIP not in reach.axes:
         return reach
-    before = (-FAR, 0) if forward else (0, FAR)
+    before = (-FAR, -1) if forward else (1, FAR)
     return joined([reach.without(TRIP), reach.seen_from(TRIP, *before)])
 
 

@@ -131,6 +131,18 @@ def stepped(reverse: bool = False, carried: bool = True) -> Make:
     return make
 
 
+def carried_alone(b: Builder, x: Value) -> Value:
+    """A loop over positions whose y is what the trips before left: read one position late."""
+    body = Builder(OPERATIONS)
+    carry, part = (body.input(n, "body", "f32", (2, D)) for n in ("carry:0", "x:0"))
+    body.graph.results = {"carry:0": body("add", carry, part), "y:1": body("tanh", carry)}
+    early = b("slice", x, starts=(0, 1, 0), stops=(2, T, D), steps=(1, 1, 1))
+    rows = b("permute", early, axes=(1, 0, 2))
+    start = b.constant(0.0, "f32", (2, D))
+    made = loops.scan(b, body.graph, {"carry:0": start, "x:0": rows}, T - 1)
+    return b("permute", made["y:1"], axes=(1, 0, 2))
+
+
 def last_of_all(b: Builder, x: Value) -> Value:
     """The last carry of a loop beside every position."""
     body = Builder(OPERATIONS)
@@ -194,6 +206,7 @@ def running(b: Builder, x: Value) -> Value:
 
 CAUSAL: dict[str, Make] = {
     "a loop over positions": stepped(),
+    "what the trips before left": carried_alone,
     "a loop that keeps nothing": stepped(carried=False),
     "a loop over examples": within_each,
     "a choice": chosen,
