@@ -67,7 +67,8 @@ def _begun(folder: Path) -> Answer:
 
     run = runs.read(folder)
     assert run is not None, folder
-    watched = watch.Watch(run, watch.condition("step=1"))
+    first = (run.status or {}).get("step", 0) + 1  # of one that goes on it is its own
+    watched = watch.Watch(run, watch.condition(f"step={first}"))
     for _ in watched.wait(None):
         pass
     run, status = watched.run, watched.run.status or {}

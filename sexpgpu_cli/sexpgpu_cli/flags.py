@@ -62,9 +62,30 @@ def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]]
         for option in reversed(options):
             wrapped = option(wrapped)
         wrapped.__click_params__ = wrapped.__click_params__ + own
-        return click.command(name, context_settings=_SETTINGS)(wrapped)
+        return click.command(name, Once, context_settings=_SETTINGS)(wrapped)
 
     return make
+
+
+class Once(click.Command):
+    """A verb. Of an option that is given twice and takes one value, neither would be obeyed surely:
+    it is told."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _refuse_twice(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+
+def _refuse_twice(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """E-USAGE-VALUE for an option with a value that is said again."""
+    _, _, order = command.make_parser(ctx).parse_args(list(args))
+    seen: set[click.Parameter] = set()
+    for param in order:
+        takes = isinstance(param, click.Option) and not param.is_flag and not param.multiple
+        if takes and param in seen:
+            hint = f"{called(param)} {metavar(param)} once"
+            raise problem("E-USAGE-VALUE", f"{called(param)} is given twice", hint=hint)
+        seen.add(param)
 
 
 class Several(click.Group):

@@ -190,6 +190,18 @@ def compile(loaded: Loaded, device: Device, watch: Any = None) -> Compiled:
     )
 
 
+def compile_run(loaded: Loaded, device: Device) -> Compiled:
+    """What a run is made of. Its outputs are checked as well: one that is wrong is told now, and
+    not when the weights are trained."""
+    compiled = compile(loaded, device)
+    if loaded.experiment.outputs:
+        from .compile.outputs import check_outputs
+
+        of = operations(loaded.registry)
+        check_outputs(compiled.traces, loaded.evaluator, of, loaded.loaders)
+    return compiled
+
+
 def operations(registry: Registry) -> Mapping[str, Any]:
     """Core's operations and those of plug-ins, each loaded when it is first asked for."""
     from .ir.ops import OPERATIONS
@@ -326,7 +338,7 @@ def run(
     return train(
         loaded,
         device_for(loaded, device),
-        compile,
+        compile_run,
         operations,
         asked=Asked(*keep, tuple(sinks)),
         root=Path(runs_root),

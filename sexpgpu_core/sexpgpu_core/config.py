@@ -27,20 +27,18 @@ KEYS: dict[str, dict[str, type]] = {
 }
 """Every key of sexpgpu.toml: table, key, type."""
 
-VARIABLES = (
-    "SEXPGPU_RUNS",
-    "SEXPGPU_CACHE",
-    "SEXPGPU_CONFIG",
-    "SEXPGPU_DEVICE",
-    "SEXPGPU_THREADS",
-    "SEXPGPU_PLUGINS",
-    "SEXPGPU_DEBUG",
-    "SEXPGPU_CHECK",
-    "SEXPGPU_BLAS",
-    "SEXPGPU_WIDTH",
-    "SEXPGPU_PTXAS",
-)
-"""Environment variables that are read, the last four by devices."""
+VARIABLES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("SEXPGPU_RUNS", "SEXPGPU_CACHE", "SEXPGPU_CONFIG", "SEXPGPU_DEVICE"), ()),
+    **dict.fromkeys(("SEXPGPU_THREADS", "SEXPGPU_PLUGINS"), ()),
+    "SEXPGPU_DEBUG": ("0", "1"),
+    "SEXPGPU_CHECK": ("0", "1"),
+    "SEXPGPU_BLAS": ("emitted", "library"),
+    "SEXPGPU_WIDTH": ("4", "8", "16"),
+    "SEXPGPU_PTXAS": (),
+    "SEXPGPU_CUBINS": (),
+}
+"""Environment variables that are read, by whom they are read: us, then devices. What each may
+be, where that is few words; empty is as if it were not there."""
 
 
 class Settings(NamedTuple):
@@ -74,12 +72,12 @@ def settings(
     folder = Path.cwd() if folder is None else folder
     environment = os.environ if environment is None else environment
     check_variables(environment)
-    file = find_file(folder, config or environment.get("SEXPGPU_CONFIG"))
+    file = find_file(folder, config or environment.get("SEXPGPU_CONFIG") or None)
     table = read(file) if file is not None else {}
     root = file.parent if file is not None else folder
     paths, plugins, run = (table.get(t, {}) for t in ("paths", "plugins", "run"))
     check = table.get("check", {})
-    chosen = environment.get("SEXPGPU_PLUGINS")
+    chosen = environment.get("SEXPGPU_PLUGINS") or None
     return Settings(
         root=root,
         runs=_runs(folder, root, runs, environment.get("SEXPGPU_RUNS"), paths.get("runs")),
@@ -153,12 +151,18 @@ def _known(file: Path, name: str, known: Mapping[str, Any], where: str = "") -> 
 
 
 def check_variables(environment: Mapping[str, str]) -> None:
-    """A variable that is nearly one of ours is a misspelling; others are somebody else's."""
+    """A variable that is nearly one of ours is a misspelling; others are somebody else's. One of
+    ours has one of its words."""
     for name in environment:
         if name.startswith("SEXPGPU_") and name not in VARIABLES:
             near = nearest(name, VARIABLES)
             if near is not None:
                 raise problem("E-USAGE-CONFIG", f"no variable {name}", hint=f"did you mean {near}?")
+    for name, words in VARIABLES.items():
+        given = environment.get(name)
+        if given and words and given not in words:
+            hint = f"{name}={words[-1]}; it may be {' or '.join(words)}"
+            raise problem("E-USAGE-CONFIG", f"{name} is {given}", hint=hint)
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
@@ -186,8 +190,9 @@ def _runs(
 
 def _threads(environment: Mapping[str, str], run: Mapping[str, Any]) -> int | None:
     text = environment.get("SEXPGPU_THREADS")
-    if text is None:
+    if not text:
         return run.get("threads")
     if not text.isdigit() or int(text) < 1:
-        raise problem("E-USAGE-CONFIG", f"SEXPGPU_THREADS must be a positive integer, not {text}")
+        told = f"SEXPGPU_THREADS must be a positive integer, not {text}"
+        raise problem("E-USAGE-CONFIG", told, hint="SEXPGPU_THREADS=2, or leave it out")
     return int(text)

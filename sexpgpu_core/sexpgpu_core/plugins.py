@@ -16,7 +16,7 @@ from typing import Any
 
 from . import __version__, registry
 from .config import Settings
-from .diagnostics import nearest
+from .diagnostics import nearest, problem
 from .entries import API
 from .records import NamedTuple
 from .registry import BUILTIN, HOOKS, Distribution, Registry
@@ -35,6 +35,8 @@ class Point(NamedTuple):
 def installed(settings: Settings, *, refresh: bool = False) -> Registry:
     """The registry of what is installed, under what sexpgpu.toml and SEXPGPU_PLUGINS say."""
     found, cached = distributions(settings.cache, refresh=refresh)
+    for name in settings.plugins or ():
+        _named(name, [d.name for d in found])
     chosen = [_switched(d, settings) for d in found]
     return registry.merge(chosen, prefer=settings.prefer, cached=cached)
 
@@ -162,6 +164,14 @@ def _remember(found: Distribution, before: dict[str, Distribution]) -> Distribut
     if found.state != "ok" and old is not None:
         return found._replace(rows=old.rows, file=found.file or old.file)
     return found
+
+
+def _named(name: str, known: Iterable[str]) -> None:
+    """E-USAGE-CONFIG for one of SEXPGPU_PLUGINS that is not installed."""
+    if name not in known:
+        near = nearest(name, known)
+        hint = f"did you mean {near}?" if near else f"installed: {' '.join(known)}"
+        raise problem("E-USAGE-CONFIG", f"SEXPGPU_PLUGINS: no plug-in is named {name}", hint=hint)
 
 
 def _switched(d: Distribution, settings: Settings) -> Distribution:

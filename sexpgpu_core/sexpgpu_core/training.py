@@ -90,7 +90,7 @@ def train(
         raise refused
     with Signals() as signals:
         start = time.perf_counter()
-        here = _machine(device, asked.threads)
+        here = machine_of(device, asked.threads)
         compiled = compile(loaded, device)
         if progress is not None:
             progress.warnings(not_allowed(loaded.evaluator.diagnostics))
@@ -137,7 +137,8 @@ def observers(
     return plan
 
 
-def _machine(device: Device, threads: int | None) -> Machine:
+def machine_of(device: Device, threads: int | None) -> Machine:
+    """A device that is here, as documents say it. E-DEVICE-ABSENT with what mends it."""
     facts = device.probe()
     if not facts.present:
         raise problem("E-DEVICE-ABSENT", f"{device.name}: {facts.why}", hint=facts.fix or None)
@@ -318,7 +319,7 @@ def verify(
             compiled.job,
             lambda: _opened(device, compiled, threads),
             loaders=loaded.loaders,
-            machine=_machine(device, threads),
+            machine=machine_of(device, threads),
             scratch=Path(scratch),
             steps=steps,
             origin=origin,
@@ -338,7 +339,7 @@ def prove(
             compiled.job,
             lambda: _opened(device, compiled, 1),
             loaders=loaded.loaders,
-            machine=_machine(device, 1),
+            machine=machine_of(device, 1),
             scratch=Path(scratch),
             first=first,
             until=until,

@@ -36,7 +36,7 @@ def host() -> Host:
     if machine in ("x86_64", "AMD64"):
         width = 16 if "avx512f" in flags and "avx512vl" in flags else 8 if "avx2" in flags else 4
         fma = "fma" in flags
-    asked = int(os.environ.get("SEXPGPU_WIDTH", "0"))
+    asked = int(os.environ.get("SEXPGPU_WIDTH") or "0")
     width = min(width, asked) if asked in (4, 8, 16) else width
     text = f"{machine} {model} {' '.join(sorted(flags))} {width}"
     return Host(machine, model, width, fma, hashlib.sha256(text.encode()).hexdigest()[:16])

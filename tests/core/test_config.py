@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sexpgpu_core import api
-from sexpgpu_core.config import FILE, settings
+from sexpgpu_core.config import FILE, VARIABLES, settings
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.spans import Source
 
@@ -112,3 +113,39 @@ def test_a_limit_that_is_none_is_a_diagnostic(tmp_path: Path, text: str, says: s
     with pytest.raises(Problem) as raised:
         settings(write(tmp_path, text), environment={})
     assert says in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("SEXPGPU_BLAS", "mkl", "SEXPGPU_BLAS=library; it may be emitted or library"),
+        ("SEXPGPU_CHECK", "2", "0 or 1"),
+        ("SEXPGPU_WIDTH", "3", "4 or 8 or 16"),
+        ("SEXPGPU_THREADS", "0", "SEXPGPU_THREADS=2"),
+        ("SEXPGPU_CASH", "x", "did you mean SEXPGPU_CACHE?"),
+    ],
+)
+def test_a_variable_that_would_be_passed_over_is_refused(
+    tmp_path: Path, name: str, value: str, hint: str
+) -> None:
+    with pytest.raises(Problem) as raised:
+        settings(tmp_path, environment={name: value})
+    assert raised.value.diagnostic.code == "E-USAGE-CONFIG"
+    assert hint in (raised.value.diagnostic.hint or "")
+
+
+def test_an_empty_variable_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+    assert settings(tmp_path, environment=dict.fromkeys(VARIABLES, "")) == settings(
+        tmp_path, environment={}
+    )
+
+
+def test_variables_are_those_that_the_sources_read_and_the_page_lists() -> None:
+    root = Path(__file__).parents[2]
+    texts = [p.read_text("utf-8") for p in root.glob("sexpgpu_*/sexpgpu_*/**/*.py")]
+    read = {
+        n for text in texts for n in re.findall(r'environ(?:ment)?[.[(a-z]*"(SEXPGPU_\w+)"', text)
+    }
+    assert read == set(VARIABLES)
+    told = set(re.findall(r"`(SEXPGPU_[A-Z]+)", (root / "docs" / "environment.md").read_text()))
+    assert told == set(VARIABLES)

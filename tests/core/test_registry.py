@@ -223,7 +223,7 @@ def test_a_plugin_that_breaks_later_still_names_what_it_had(site: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("variable", "names"), [("off", []), ("sexpgpu-filed", ["filed"]), ("sexpgpu-other", [])]
+    ("variable", "names"), [("off", []), ("sexpgpu-filed", ["filed"]), ("sexpgpu-nn", [])]
 )
 def test_the_variable_switches_third_parties(
     site: Path, tmp_path: Path, variable: str, names: list[str]
@@ -285,3 +285,19 @@ def test_every_reference_and_file_of_our_rows_is_there() -> None:
             assert all(registry.resolve(r) for r in registry.references(row)), (hook_name, name)
             if "package" in row._fields:
                 assert found.text(hook_name, name)[1]
+
+
+def test_what_needs_more_than_is_installed_says_what_to_install() -> None:
+    row = entries.SinkEntry("cloud", "Lines.", (), "no_such:Sink", ("sexpgpu-x[cloud]",))
+    made = loaded("sexpgpu-x", module(sexpgpu_sinks=hook("sexpgpu_sinks", row)))
+    with pytest.raises(Problem) as raised:
+        registry.merge([made]).load("sinks", "cloud")
+    assert raised.value.diagnostic.code == "E-DEVICE-ABSENT"
+    assert raised.value.diagnostic.hint == "pip install 'sexpgpu-x[cloud]'"
+
+
+def test_a_third_party_that_is_not_installed_cannot_be_the_only_one(tmp_path: Path) -> None:
+    with pytest.raises(Problem) as raised:
+        plugins.installed(here(tmp_path, SEXPGPU_PLUGINS="sexpgpu-mn"))
+    assert raised.value.diagnostic.code == "E-USAGE-CONFIG"
+    assert raised.value.diagnostic.hint == "did you mean sexpgpu-nn?"

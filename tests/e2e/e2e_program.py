@@ -122,9 +122,9 @@ class Folder:
     def quick(self, *argv: str) -> Done:
         """The same without a process of its own, for what compiles and does not train."""
         out, err = io.StringIO(), io.StringIO()
-        before, kept = Path.cwd(), dict(os.environ)
+        before, kept, given = Path.cwd(), dict(os.environ), self.environment()
         os.environ.clear()
-        os.environ.update(self.environment())
+        os.environ.update(given)
         os.chdir(self.path)
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -24,6 +24,8 @@ def ran(tmp_path_factory: pytest.TempPathFactory, kernel_cache: Path) -> Folder:
 RUN = ("run", "x.lisp")
 WRONG = [
     ((*RUN, "--name", ""), 2, "E-USAGE-VALUE", "--name is empty"),
+    ((*RUN, "--name", "a", "--name", "b"), 2, "E-USAGE-VALUE", "--name SLUG once"),
+    (("status", "latest@3"), 2, "E-USAGE-RUN", "a run is meant: latest"),
     ((*RUN, "--name", "My/Run"), 2, "E-USAGE-VALUE", "--name my-run"),
     ((*RUN, "--name", ".."), 2, "E-USAGE-VALUE", "leave it out"),
     ((*RUN, "--store", ""), 2, "E-USAGE-VALUE", "--store is empty"),

@@ -241,6 +241,14 @@ def test_a_note_is_appended_to_a_run_that_has_ended(mine: Folder) -> None:
     validate(done.document, "event")
     assert events(mine.made("one"))[-1] == done.document
     assert "the good one" in mine.quick("events", "one", "--kind", "annotation").out
+    assert mine.quick("status", "one", "--json").document["events"] == done.document["seq"] + 1
+
+
+def test_a_note_moves_no_cursor_of_who_reads_it(mine: Folder) -> None:
+    held(mine.quick("annotate", "one", "two\nlines \x1b[31m"), 0)
+    shown = mine.quick("events", "one", "--kind", "annotation").out
+    assert "two\\nlines \\x1b[31m by cli" in shown
+    assert events(mine.made("one"))[-1]["text"] == "two\nlines \x1b[31m"
 
 
 @pytest.mark.parametrize("file", ["status.json", "manifest.json"])

@@ -52,6 +52,18 @@ def test_a_detached_run_that_ends_at_once_exits_as_it_did(mine: Folder) -> None:
     assert "error[E-USAGE-FILE]" in text.err
 
 
+def test_a_detached_run_that_is_resumed_has_done_a_step_of_its_own(mine: Folder) -> None:
+    mine.write("long.lisp", LONG)
+    held(mine.quick("run", "long.lisp", "--name", "it", "--deadline", "2", "-q"), 75)
+    before = status(mine.made("it"))["step"]
+    words = ("--name", "it", "--resume", "latest", "--detach", "--deadline", "60")
+    done = mine("run", "long.lisp", *words, "--json")
+    held(done, 0)
+    assert done.document["step"] > before
+    assert done.document["attempt"] == 2
+    held(mine.quick("stop", "it", "--now"), 0)
+
+
 def test_a_dry_run_takes_one_step_and_keeps_nothing(mine: Folder) -> None:
     done = mine.quick("run", "x.lisp", "--dry-run")
     held(done, 0)

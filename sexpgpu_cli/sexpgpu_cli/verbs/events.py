@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sexpgpu_core.diagnostics import diagnostic, nearest, problem
+from sexpgpu_core.diagnostics.places import printable
 from sexpgpu_core.records import NamedTuple
 
 from .. import answer, lines, names, units
@@ -203,6 +204,7 @@ def _line(event: Event, steps: int | None) -> str:
 
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
+    text = printable(text).replace("\n", "\\n")
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -31,7 +31,13 @@ def export_events(invocation: Invocation, run: str, to: str) -> Answer:
             sink.event(event)
         sink.close()
     except Exception as raised:
-        why = f"sink {to}: {type(raised).__name__}: {raised}"
-        raise problem("E-USAGE-VALUE", why, sink=to) from raised
+        raise problem("E-USAGE-VALUE", f"sink {to}: {_why(raised)}", sink=to) from raised
     text = f"{len(told):,} events of {found.path.name} to {to}"
     return Answer(document("export-events", sink=to, run=found.path.name, events=len(told)), text)
+
+
+def _why(raised: Exception) -> str:
+    """What a file system refused, in its words; of any other mistake its class as well."""
+    if isinstance(raised, OSError) and raised.strerror:
+        return f"{raised.filename}: {raised.strerror}"
+    return f"{type(raised).__name__}: {raised}"

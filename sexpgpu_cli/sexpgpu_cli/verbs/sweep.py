@@ -66,6 +66,8 @@ def sweep(
     if not any(fnmatchcase(point.name, only) for point in plan.points.points):
         raise problem("E-SWEEP-UNKNOWN", f"{name} has no point {only}")
     plan = plan._replace(only=lambda point: fnmatchcase(point, only))
+    if not listed and executor == "local":
+        _present(files.read(file), plan, asked["device"] or invocation.settings.device)
     return ran(invocation, plan, made, listed, announce)
 
 
@@ -148,6 +150,17 @@ def _identified(
         return None, wrong.diagnostic.code
     except Problems as wrong:
         return None, wrong.diagnostics[0].code
+
+
+def _present(source: Source, plan: Plan, device: str | None) -> None:
+    """The device is asked once, for all points: without it none of them is at fault. Raises
+    E-DEVICE-UNKNOWN, E-DEVICE-ABSENT."""
+    from sexpgpu_core import api, training
+
+    sound = (p for p, of in zip(plan.points.points, plan.identities, strict=True) if of)
+    for point in list(sound)[:1]:
+        loaded = api.load(source, point=plan.points.choice(point))
+        training.machine_of(api.device_for(loaded, device), None)
 
 
 def _words(

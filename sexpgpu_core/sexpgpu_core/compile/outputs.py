@@ -1,6 +1,6 @@
 """Outputs of an experiment traced, each for so many rows as are asked for, and checked.
 
-Nothing of training is traced for them, and nothing of them for a run.
+Nothing of training is traced for them, and of them nothing becomes a part of a run.
 """
 
 from __future__ import annotations

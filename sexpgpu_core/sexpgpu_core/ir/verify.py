@@ -1,4 +1,4 @@
-"""Checks that a graph is well made; run between passes in tests and under SEXPGPU_VERIFY=1."""
+"""Checks that a graph is well made; run between passes in tests."""
 
 from __future__ import annotations
 

@@ -48,9 +48,14 @@ def annotate(path: Path, text: str, by: str = "cli", clock: Clock | None = None)
         before = last(path)
         log = EventLog(path / "events.jsonl", path.name, before.attempt, clock, before.elapsed)
         try:
-            return log.write("annotation", before.step, text=text, by=by)
+            event = log.write("annotation", before.step, text=text, by=by)
         finally:
             log.close()
+        with contextlib.suppress(Problem, OSError):  # the note stands, whatever the status is
+            told = status.read(path / "status.json")
+            if told is not None:
+                documents.replace(path / "status.json", {**told, "events": log.lines})
+        return event
     finally:
         lock.release()
 

@@ -164,7 +164,7 @@ def _none(root: Path, text: str, found: list[Run]) -> Run:
     near = nearest(text, names)
     hint = f"Did you mean {near}?" if near else f"Runs: {' '.join(names[:5]) or 'none'}."
     before, at, _ = text.rpartition("@")
-    if at and before in names:
+    if at and before in (*names, "latest", "best"):
         hint = f"{text} is a checkpoint; here a run is meant: {before}"
     raise problem("E-USAGE-RUN", f"no run {text} below {root}", hint=hint, run=text, nearest=near)
 
