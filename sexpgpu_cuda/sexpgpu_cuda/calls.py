@@ -17,6 +17,7 @@ from . import (
     indexing,
     libraries,
     moves,
+    pools,
     products,
     scatters,
     sequences,
@@ -36,6 +37,7 @@ LIBRARY: dict[str, Callable[[Frame], None]] = {
     **sequences.ROWS,
     **sorting.ROWS,
     **alignments.ROWS,
+    **pools.ROWS,
     **moves.ROWS,
 }
 

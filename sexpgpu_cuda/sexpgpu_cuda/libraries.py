@@ -1,4 +1,4 @@
-"""Convolutions and pooling (cuDNN), linear algebra (cuSOLVER): calls whose stand-ins on the CPU are
+"""Convolutions (cuDNN), linear algebra (cuSOLVER): calls whose stand-ins on the CPU are
 the references."""
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ def _stand_in(call: NodeCall) -> Callable[..., None]:
 ROWS: dict[str, Callable[[Frame], None]] = dict.fromkeys(
     (
         *("conv", "conv-input-gradient", "conv-weight-gradient"),
-        *("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"),
         *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd"),
     ),
     referenced,

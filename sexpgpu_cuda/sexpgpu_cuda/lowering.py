@@ -29,11 +29,6 @@ LIBRARIES = dict.fromkeys(EPILOGUES, ("cuBLASLt", "product"))
 LIBRARIES.update(
     dict.fromkeys(("conv", "conv-input-gradient", "conv-weight-gradient"), ("cuDNN", "convolution"))
 )
-LIBRARIES.update(
-    dict.fromkeys(
-        ("max-pool", "max-pool-gradient", "avg-pool", "avg-pool-gradient"), ("cuDNN", "element")
-    )
-)
 LIBRARIES.update(dict.fromkeys(("attention-forward", "attention-backward"), ("cuDNN", "attention")))
 """Whose call an operation is, and what kind of work."""
 

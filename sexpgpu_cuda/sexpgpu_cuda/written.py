@@ -54,7 +54,7 @@ def launch(
     elements = [(s.bytes.stop - s.bytes.start) // WIDTH[s.dtype] for s, _ in sides]
     if max(*numbers, *elements) > INDICES:
         raise too_many(frame.number, max(*numbers, *elements))
-    parts = f"{emitter()} {kernel.body.__name__} {form!r} {threads} {room}"
+    parts = f"{emitter()} {kernel.body.__module__} {kernel.body.__name__} {form!r} {threads} {room}"
     key = hashlib.sha256(parts.encode()).hexdigest()[:32]
     name = f"w{key}"
     unit = Unit(key, name, lambda: text(kernel, form, name, threads, room))

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(PTXAS is None, reason="ptxas is not here: nvidia
 HALF = 64
 """Registers of a thread with which 1,024 threads are resident: half of 2,048."""
 
+POOL = {"sizes": (3, 2, 2), "strides": (2, 1, 2), "padding": ((1, 1), (0, 0), (1, 0))}
 GRAPHS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "elementwise": (lambda b, x: b("tanh", b("exp", x)), {"x": normal((64, 768), "bf16")}),
     "softmax": (lambda b, x: b("softmax", x, axis=1), {"x": normal((8, 1024))}),
@@ -44,6 +45,16 @@ GRAPHS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         name: (lambda b, x, name=name: b(name, x), {"x": normal((33,), "f64")})
         for name in ("erfc", "asinh", "acos", "tanh", "expm1")
     },
+    "pool": (
+        lambda b, x: b(
+            "avg-pool-gradient", b("avg-pool", x, **POOL), **POOL, **{"input-shape": x.shape}
+        ),
+        {"x": normal((2, 9, 8, 7, 4), "bf16")},
+    ),
+    "greatest": (
+        lambda b, x: b("max-pool-gradient", x, b("max-pool", x, **POOL), **POOL),
+        {"x": normal((2, 9, 8, 7, 4))},
+    ),
     "fmod": (lambda b, x: b("rem", x, x), {"x": normal((33,))}),
     "scatter": (
         lambda b, x, i, y: b("scatter-add", x, i, y, axis=0),
