@@ -90,6 +90,7 @@ class BodyPlaces(Places):
     def __init__(self, call: Repeat, around: Places, trip: int, given: list[int]) -> None:
         super().__init__(call.plan, around.regions, around.rooms, around.gate, around.errors)
         self.kept, self.words = around.kept, around.words
+        self.libraries, self.refused = around.libraries, around.refused
         self.given = given
         self._around = around
         self._at = 0 if trip else -1

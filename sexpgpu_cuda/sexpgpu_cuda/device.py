@@ -39,6 +39,7 @@ class EmulatedDevice:
 
         from .emulated_driver import ARCHITECTURE
         from .kernels import emitter
+        from .providers import numerics
 
         return {
             "device": self.name,
@@ -46,6 +47,7 @@ class EmulatedDevice:
             "numpy": np.__version__,
             "llvmlite": llvm_version(),
             "kernels": emitter(),
+            **numerics(),
         }
 
     def library(self, operation: str) -> bool:
@@ -72,13 +74,14 @@ class EmulatedDevice:
         world: World = ALONE,
         threads: int = 0,
     ) -> CudaSession:
-        """Raises E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE."""
+        """Raises E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE, E-USAGE-VALUE."""
         from .emulated_driver import EmulatedDriver
+        from .providers import wanted
         from .session import CudaSession, Ways
 
         refuse_memory(units, persistent, memory(), "the machine has")
         driver = EmulatedDriver(os.environ.get("SEXPGPU_CHECK") == "1")
-        return CudaSession(units, persistent, driver, Ways(poisoned=True))
+        return CudaSession(units, persistent, driver, Ways(poisoned=True), wanted())
 
 
 def memory() -> int:

@@ -12,9 +12,6 @@ from typing import Any, NamedTuple
 
 from sexpgpu_core.kernels.kernel import NodeCall, View
 
-DTYPES = ("f32", "bf16", "f16")
-"""What cuDNN computes in."""
-
 
 class Tensor(NamedTuple):
     """In the order of the record's arguments; `written`: a result."""

@@ -7,6 +7,7 @@ from sexpgpu_core.plan.plan import Buffer, Plan, Region
 
 from .calls import call_records
 from .gate import gate_launch
+from .providers import WHOLE, Libraries
 from .rooms import Room, Rooms
 from .work import Fill, Places, Record
 
@@ -27,6 +28,7 @@ class Draft:
         transient: Room,
         halt: int,
         poisoned: bool = False,
+        libraries: Libraries = WHOLE,
     ) -> None:
         self.plan = plan
         self.regions = {Region.PERSISTENT: persistent, Region.TRANSIENT: transient}
@@ -35,7 +37,8 @@ class Draft:
         self.errors = rooms.room(8 * (self.calls + 1))
         self.gate = self.errors.address + 8 * self.calls
         addresses = {r: m.address for r, m in self.regions.items()}
-        self.places = Places(plan, addresses, rooms, self.gate, self.errors.address, halt)
+        words = (self.gate, self.errors.address, halt)
+        self.places = Places(plan, addresses, rooms, *words, libraries)
         self._ends = ends(plan) if poisoned else {}
         self.records: list[Record] = [Fill(self.errors.address, 8 * self.calls)]
         if poisoned:

@@ -30,10 +30,12 @@ class Properties(NamedTuple):
 
 
 class Work(Protocol):
-    """A vendor library's call, made once. `prepare` is asked before anything is captured."""
+    """A vendor library's call, made once. `prepare` is asked before anything is captured, and
+    `refusal` before that: why the library does not take it, or None."""
 
     @property
     def workspace_bytes(self) -> int: ...
+    def refusal(self) -> str | None: ...
     def prepare(self, driver: Driver) -> None: ...
     def run(self, stream: int, pointers: Sequence[int]) -> None:
         """Enqueue it. `pointers`: the record's arguments, then the workspace's address."""

@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 from sexpgpu_core.kernels.kernel import View
 
-DTYPES = ("f64", "f32", "bf16", "f16")
-"""What cuBLASLt multiplies with results of the same dtype."""
-
 
 class Matrix(NamedTuple):
     """Column-major: `rows` of `columns`, `leading` elements between columns, `stride` between

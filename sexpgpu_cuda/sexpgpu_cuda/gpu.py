@@ -38,6 +38,7 @@ class GpuDevice(EmulatedDevice):
         """All that bits depend on; not cache contents (45.11). Raises E-DEVICE-ABSENT."""
         from .kernels import emitter
         from .presence import gpu, libraries
+        from .providers import numerics
 
         found = gpu()
         return {
@@ -48,6 +49,7 @@ class GpuDevice(EmulatedDevice):
             "llvmlite": llvm_version(),
             "kernels": emitter(),
             **{k: v for k, v in libraries().items() if v},
+            **numerics(),
         }
 
     def open(
@@ -58,6 +60,7 @@ class GpuDevice(EmulatedDevice):
         threads: int = 0,
     ) -> CudaSession:
         """Raises E-DEVICE-ABSENT, E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE."""
+        from .providers import here
         from .real_driver import RealDriver
         from .session import CudaSession, Ways
 
@@ -65,7 +68,8 @@ class GpuDevice(EmulatedDevice):
         try:
             refuse_memory(units, persistent, driver.properties().free, "the GPU has free")
             checked = os.environ.get("SEXPGPU_CHECK") == "1"
-            return CudaSession(units, persistent, driver, Ways(not checked, checked, checked))
+            ways = Ways(not checked, checked, checked)
+            return CudaSession(units, persistent, driver, ways, here())
         except Exception:
             driver.close()
             raise

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.kernel import NodeCall
 
-from .dnn import DTYPES, SEEN, convolution_graph
+from .dnn import SEEN, convolution_graph
 from .frame import Frame
 from .memory import Arena
+from .plain_convolutions import plain_convolution
 from .planned import Planned
+from .providers import taken
 from .work import LibraryCall
 
 
@@ -22,8 +24,12 @@ def referenced(frame: Frame) -> None:
     spans = tuple(s.span(k >= given) for k, s in enumerate(sides))
     addresses = tuple(s.address for s in sides)
     name = call.node.operation
-    known = name in SEEN and call.outputs[0].dtype in DTYPES
-    work = Planned(convolution_graph(call), addresses) if known else None
+    work = None
+    if name in SEEN:
+        work = taken(frame, "cuDNN", lambda: Planned(convolution_graph(call), addresses))
+        if work is None:
+            plain_convolution(frame)
+            return
     frame.records.append(
         LibraryCall(name, _stand_in(call), addresses, spans, frame.number, frame.commit, work)
     )

@@ -17,6 +17,7 @@ from sexpgpu_core.passes.calls import gelu_refusal, refusal
 from sexpgpu_core.plan.plan import Plan
 
 from .addresses import drafted
+from .draft import Draft
 from .products import EPILOGUES
 from .roofline import START, Gpu, seconds
 from .roofline import gpu as known
@@ -33,7 +34,8 @@ LIBRARIES.update(dict.fromkeys(("attention-forward", "attention-backward"), ("cu
 """Whose call an operation is, and what kind of work."""
 
 
-OURS = ("", "element")
+PLAIN = {"product": "plain", "convolution": "plain", "attention": "rows"}
+"""What a kernel of ours does of a library's kind of work."""
 
 
 class Entry(NamedTuple):
@@ -54,7 +56,8 @@ def report(compiled: Compiled, model: str = "") -> dict[str, Any]:
     gpu = known(model or "H200")
     unit = next(u for u in compiled.job.units if u.plan is not None)
     assert unit.plan is not None
-    found = list(entries(compiled, unit.graph, unit.plan, gpu))
+    draft = drafted(unit.plan, compiled.job.persistent)
+    found = list(entries(draft, unit.graph, unit.plan, gpu))
     total = sum(e.seconds for e in found)
     flops = next(iter(compiled.job.stages.values())).flops
     narrow = any(t.dtype in ("bf16", "f16") for n in unit.graph.nodes for t in n.types)
@@ -75,14 +78,14 @@ def report(compiled: Compiled, model: str = "") -> dict[str, Any]:
         },
         "memory": [dict(memory)],
         "kernels": _grouped(found, unit.graph),
-        "not_fused": fallbacks(compiled),
+        "not_fused": [*fallbacks(compiled), *ours(draft, unit.graph)],
     }  # fmt: skip
 
 
-def entries(compiled: Compiled, graph: Graph, plan: Plan, gpu: Gpu) -> Iterator[Entry]:
+def entries(draft: Draft, graph: Graph, plan: Plan, gpu: Gpu) -> Iterator[Entry]:
     """Of a plan's calls, in order."""
     records: dict[int, list[Record]] = {}
-    for record in drafted(plan, compiled.job.persistent).records:
+    for record in draft.records:
         if not isinstance(record, Fill):
             records.setdefault(record.call, []).append(record)
     for number, call in enumerate(plan.calls):
@@ -113,17 +116,20 @@ def _kernel(call: KernelCall, records: list[Record], graph: Graph, gpu: Gpu) -> 
 def _node(call: NodeCall, records: list[Record], gpu: Gpu) -> Entry:
     operation = call.node.operation
     called = any(isinstance(r, LibraryCall) for r in records)
-    library, kind = LIBRARIES.get(operation, OURS) if called else OURS
+    library, kind = LIBRARIES.get(operation, ("", "element"))
+    ours = PLAIN.get(kind, "") if not called else ""
+    if not called:
+        library, kind = "", ours or "element"
     types = tuple(v.type for v in call.node.operands)
     flops = OPERATIONS[operation].cost(types, dict(call.node.attributes)).flops
     if call.node.get("causal"):
-        flops //= 2  # libraries skip what is masked
+        flops //= 2  # what is masked is skipped
     moved = _moved(call)
     narrow = call.outputs[0].dtype in ("bf16", "f16") or types[0].dtype in ("bf16", "f16")
     time = seconds(gpu, kind, moved, flops, narrow and bool(library), _threads(records))
     starts = len(records)
     shapes = " x ".join("".join(f"{n} " for n in v.shape).strip() for v in call.inputs[:2])
-    name = f"{operation} {shapes}" if library else operation
+    name = f"{operation} {shapes}" if library or ours else operation
     return Entry(
         name, library, moved, flops, time + starts * START, (operation,), call.nodes, starts
     )
@@ -173,7 +179,7 @@ def _grouped(found: list[Entry], graph: Graph) -> list[dict[str, Any]]:
             rows[key] = {
                 "name": e.name, "kind": "library" if e.library else "kernel", "count": 0,
                 "bytes": 0, "flops": 0, "predicted_s": 0.0, "fused": list(e.fused),
-                **({"library": e.library} if e.library else {}), **_origin(e, graph),
+                **({"library": e.library} if e.library else {}), **_origin(e.nodes, graph),
             }  # fmt: skip
         row = rows[key]
         row["count"] += 1
@@ -183,9 +189,9 @@ def _grouped(found: list[Entry], graph: Graph) -> list[dict[str, Any]]:
     return sorted(rows.values(), key=lambda row: -row["predicted_s"])
 
 
-def _origin(entry: Entry, graph: Graph) -> dict[str, Any]:
+def _origin(nodes: tuple[int, ...], graph: Graph) -> dict[str, Any]:
     """Scope and place of the first node that has one."""
-    for i in entry.nodes:
+    for i in nodes:
         origin = graph.origin(graph.nodes[i]) if 0 <= i < len(graph.nodes) else None
         if origin is not None and origin.span is not None:
             file, span = place(origin.span)
@@ -195,6 +201,21 @@ def _origin(entry: Entry, graph: Graph) -> dict[str, Any]:
 
 REFUSALS = {"attention": ("cuDNN", refusal), "gelu": ("cuBLASLt", gelu_refusal)}
 """What a library has as one call or as the end of one, whose it is and why it may not be."""
+
+
+def ours(draft: Draft, graph: Graph) -> list[dict[str, Any]]:
+    """Calls that are kernels of ours and not a library's (`providers`), with their reasons."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for refused in draft.places.refused:
+        nodes = draft.plan.calls[refused.call].nodes
+        row = {
+            "operations": [refused.operation],
+            "reason": f"a plain kernel of ours: {refused.why}",
+            **_origin(nodes, graph),
+        }
+        row.pop("scope", None)
+        found.setdefault((refused.operation, refused.why, str(row.get("span"))), row)
+    return list(found.values())
 
 
 def fallbacks(compiled: Compiled) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir.types import WIDTH
 
 from .gemm import Gemm
@@ -66,14 +67,26 @@ class Multiply:
     def workspace_bytes(self) -> int:
         return self._choice.workspace
 
+    def refusal(self) -> str | None:
+        """Why the library does not do it, or None."""
+        try:
+            there = multiplier().choices(self._description(), 1, WORKSPACE)
+        except Problem as refused:
+            return refused.diagnostic.message
+        return None if there else f"no algorithm of cuBLASLt does {self.gemm.key}"
+
+    def _description(self) -> Described:
+        if self._described is None:
+            self._described = multiplier().describe(self.gemm)
+            self._described.pointers(*self._epilogue(self._arguments, self.gemm.calls[0]))
+        return self._described
+
     def prepare(self, driver: Driver) -> None:
         """Raises E-DEVICE-OPERATION where no algorithm does it."""
-        if self._described is not None:
+        if self._choice.algorithm:
             return
-        library = multiplier()
-        self._described = library.describe(self.gemm)
-        self._described.pointers(*self._epilogue(self._arguments, self.gemm.calls[0]))
-        key = f"cuBLASLt {library.version()} {driver.properties().name} {self.gemm.key}"
+        self._description()
+        key = f"cuBLASLt {multiplier().version()} {driver.properties().name} {self.gemm.key}"
         self._choice = tuning().pick(key, lambda: self._timed(driver))
 
     def _timed(self, driver: Driver) -> Choice:

@@ -6,6 +6,8 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from sexpgpu_core.diagnostics import Problem
+
 from .dnn import DnnGraph
 from .tuning import CANDIDATES, WORKSPACE, Choice, timed, tuning
 
@@ -50,13 +52,25 @@ class Planned:
     def workspace_bytes(self) -> int:
         return self._choice.workspace
 
+    def refusal(self) -> str | None:
+        """Why the library does not do it, or None."""
+        try:
+            self._graph()
+        except Problem as refused:
+            return refused.diagnostic.message
+        return None
+
+    def _graph(self) -> Known:
+        if self._known is None:
+            self._known = library().known(self.of)
+        return self._known
+
     def prepare(self, driver: Driver) -> None:
         """Raises E-DEVICE-OPERATION where no engine does it."""
-        if self._known is not None:
+        if self._choice.algorithm:
             return
-        cudnn = library()
-        known = self._known = cudnn.known(self.of)
-        key = f"cuDNN {cudnn.version()} {driver.properties().name} {self.of.key}"
+        known = self._graph()
+        key = f"cuDNN {library().version()} {driver.properties().name} {self.of.key}"
         self._choice = tuning().pick(key, lambda: self._timed(driver, known))
         known.build(self._choice)
 

@@ -14,14 +14,13 @@ from sexpgpu_core.ir.types import numpy_dtype
 from sexpgpu_core.kernels.kernel import View
 
 from .frame import WIDE, Frame
-from .gemm import DTYPES, gemm_of
+from .gemm import gemm_of
 from .memory import Arena
 from .multiply import Multiply
-from .plain_products import multiplied
+from .plain_products import plain_product
+from .providers import taken
+from .tiles import CUBIC, ROOT
 from .work import LibraryCall
-
-ROOT, CUBIC = 0.7978845608028654, 0.044715
-"""Of the tanh form of GELU: sqrt(2 / pi), and what x^3 is scaled by."""
 
 Epilogue = Callable[[Any, Any], "tuple[Any, ...]"]
 """Sums and the third operand to the results, before they are rounded."""
@@ -64,16 +63,20 @@ def product(frame: Frame) -> None:
     views = (*call.inputs, *call.outputs)
     if 0 in call.outputs[0].shape:
         return
-    if call.outputs[0].dtype not in DTYPES:
-        multiplied(frame, turns)
-        return
     sides = [frame.side(v) for v in views]
     given = len(call.inputs)
     spans = tuple(s.span(k >= given) for k, s in enumerate(sides))
     addresses = tuple(s.address for s in sides)
     name = call.node.operation
+
+    def made() -> Multiply:
+        return Multiply(gemm_of(name, call.inputs, call.outputs, turns), addresses)
+
+    work = taken(frame, "cuBLASLt", made)
+    if work is None:
+        plain_product(frame, turns)
+        return
     run = _stand_in(views, given, turns, EPILOGUES[name])
-    work = Multiply(gemm_of(name, call.inputs, call.outputs, turns), addresses)
     frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
 
 

@@ -37,8 +37,13 @@ GPUS = {
 TF32."""
 
 SHARE = {"bytes": 0.9, "product": 0.8, "convolution": 0.6, "attention": 0.45, "element": 0.5}
+SHARE.update(plain=0.25, rows=0.05)
 """Of the peak rate, by what is done. Attention's and convolution's are what public measurements
-of libraries on an H100 come to; they are the least certain."""
+of libraries on an H100 come to; they are the least certain. `plain` (tiled products of ours) and
+`rows` (attention of ours) are of f32 without tensor cores, by their instructions: 2 loads of shared
+memory and their addresses an 8 multiplications; two 5-step sums over a warp a key."""
+SPREAD = ("plain", "rows")
+"""Work that computing bounds: too few threads compute less too."""
 
 START = 2e-6
 """Seconds between the nodes of a graph of launches."""
@@ -62,4 +67,5 @@ def seconds(of: Gpu, kind: str, bytes: int, flops: int, narrow: bool, threads: i
     there = min(1.0, threads / (BUSY * of.multiprocessors)) if threads else 1.0
     moving = bytes / (of.bandwidth * SHARE["bytes"] * there)
     peak = of.narrow if narrow else of.single
-    return max(moving, flops / (peak * SHARE[kind]))
+    share = SHARE[kind] * (there if kind in SPREAD else 1.0)
+    return max(moving, flops / (peak * share))

@@ -15,6 +15,7 @@ from .draft import Draft
 from .driver import Driver
 from .issue import Issue
 from .program import CudaProgram, Lane
+from .providers import WHOLE, Libraries
 from .rooms import DriverRooms, Room
 from .work import LibraryCall, Loop, Record
 
@@ -44,10 +45,12 @@ class CudaSession:
         persistent: Persistent,
         driver: Driver,
         ways: Ways = USUAL,
+        libraries: Libraries = WHOLE,
     ) -> None:
         self._layout = persistent
         self.driver = driver
         self._ways = ways
+        self._libraries = libraries
         main, copies = driver.stream(), driver.stream()
         self._rooms = DriverRooms(driver, main)
         self._persistent = self._rooms.room(persistent.bytes)
@@ -76,6 +79,7 @@ class CudaSession:
             self._transient,
             self._lane.halt,
             self._ways.poisoned,
+            self._libraries,
         )
         began, before = time.perf_counter(), set(self._codes.made)
         keys = self._codes.take(draft.records)

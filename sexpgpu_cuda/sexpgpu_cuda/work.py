@@ -14,6 +14,7 @@ from sexpgpu_core.kernels.kernel import Kernel
 from sexpgpu_core.plan.plan import Plan, Region
 from sexpgpu_core.plan.words import bits
 
+from .providers import WHOLE, Libraries, Refused
 from .rooms import Room, Rooms, Words
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ class Applied(NamedTuple):
 
 class Places:
     """Addresses of a program's buffers, and room beside them. `gate`, `errors` and `halt`:
-    addresses of those words."""
+    addresses of those words. `refused`: calls that are kernels of ours and not a library's."""
 
     def __init__(
         self,
@@ -167,6 +168,7 @@ class Places:
         gate: int,
         errors: int,
         halt: int = 0,
+        libraries: Libraries = WHOLE,
     ) -> None:
         self.plan = plan
         self.regions = regions
@@ -174,6 +176,8 @@ class Places:
         self.gate = gate
         self.errors = errors
         self.halt = halt
+        self.libraries = libraries
+        self.refused: list[Refused] = []
         self.words = Words(rooms)
         self.kept: list[Room] = []
 

@@ -47,17 +47,20 @@ def text(kernel: Written, form: Any, name: str, threads: int, room: int) -> str:
 def launch(
     frame: Frame, kernel: Written, form: Any, sides: tuple[tuple[Side, bool], ...],
     numbers: tuple[int, ...], *, blocks: int = 0, threads: int = THREADS, room: int = 0,
+    wide: bool = False, vectors: tuple[str, ...] = (),
 ) -> None:  # fmt: skip
     """`sides`: memory in the order of the pointers, and whether it is written; the last pointer
     may be the call's error word. `numbers`: the first is how many items there are. `blocks`: 0 for
-    as many as the items need. Raises E-DEVICE-COMPILE where 32 bits do not count it."""
-    elements = [(s.bytes.stop - s.bytes.start) // WIDTH[s.dtype] for s, _ in sides]
+    as many as the items need. `wide`: the kernel counts elements in 64 bits; `vectors`: as a Unit
+    has them. Raises E-DEVICE-COMPILE where 32 bits do not count it."""
+    there = [] if wide else sides
+    elements = [(s.bytes.stop - s.bytes.start) // WIDTH[s.dtype] for s, _ in there]
     if max(*numbers, *elements) > INDICES:
         raise too_many(frame.number, max(*numbers, *elements))
     parts = f"{emitter()} {kernel.body.__module__} {kernel.body.__name__} {form!r} {threads} {room}"
     key = hashlib.sha256(parts.encode()).hexdigest()[:32]
     name = f"w{key}"
-    unit = Unit(key, name, lambda: text(kernel, form, name, threads, room))
+    unit = Unit(key, name, lambda: text(kernel, form, name, threads, room), vectors)
     addresses, spans = [s.address for s, _ in sides], [s.span(w) for s, w in sides]
     if len(kernel.pointers) > len(sides):
         error = frame.places.error(frame.number)

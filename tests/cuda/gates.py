@@ -1,22 +1,35 @@
-"""Every kernel of the big models through ptxas and nvdisasm: no stack, no local memory, full tiles
-16 bytes at a time, registers for half of the threads. `nox -s gates` has what it needs."""
+"""Every kernel of the big models through ptxas and nvdisasm, with their libraries and without: no
+stack, no local memory, full tiles 16 bytes at a time, registers for half of the threads. `nox -s
+gates` has what it needs."""
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from cuda_models import MODELS, compiled, kernels
 
-from sexpgpu_cuda import cubins, sass
+from sexpgpu_cuda import cubins, providers, sass
+from sexpgpu_cuda.work import Unit
+
+
+def both(name: str) -> list[tuple[Unit, int]]:
+    """A model's kernels with its libraries, and those that it has without."""
+    model = compiled(name)
+    found = {unit.key: (unit, threads) for unit, threads in kernels(model)}
+    os.environ[providers.VARIABLE] = "none"
+    found.update({unit.key: (unit, threads) for unit, threads in kernels(model)})
+    del os.environ[providers.VARIABLE]
+    return list(found.values())
 
 
 def main(architecture: str = "sm_90") -> int:
     """Exit 1 where a kernel breaks its budget."""
     wrong = 0
     for name in MODELS:
-        code = kernels(compiled(name))
+        code = both(name)
         began = time.perf_counter()
         made = cubins.build(code, architecture)
         cold = time.perf_counter() - began

@@ -62,3 +62,20 @@ def test_other_models_are_predicted_too(name: str) -> None:
     predicted = report(compiled(name, "small"), "H100")["predicted"]
     assert 0 < predicted["step_s"] < 0.1
     assert predicted["basis"].startswith("roofline of one H100, not measured")
+
+
+def test_without_libraries_the_report_names_kernels_of_ours_and_why(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = compiled("gpt2", "small")
+    called = {r["name"]: r for r in report(model)["kernels"] if r["kind"] == "library"}
+    monkeypatch.setenv("SEXPGPU_LIBRARIES", "none")
+    found = report(model)
+    rows = {r["name"]: r for r in found["kernels"]}
+    rest = {n for n, r in rows.items() if r["kind"] == "library"}
+    assert {n.split()[0] for n in rest} <= {"attention-forward", "attention-backward"}
+    assert set(called) <= set(rows)
+    assert all(rows[name]["predicted_s"] >= r["predicted_s"] for name, r in called.items())
+    reasons = {row["operations"][0]: row["reason"] for row in found["not_fused"]}
+    told = "a plain kernel of ours: SEXPGPU_LIBRARIES leaves cuBLASLt out"
+    assert reasons["matmul"] == reasons["matmul-gelu"] == told
