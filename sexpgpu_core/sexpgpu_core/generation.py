@@ -37,14 +37,15 @@ class Writer:
     """Continues sequences. `context`: places that a token can see.
 
     Without `cached` every token costs all places: the same numbers, for proof. When the context is
-    full its later half begins a new one.
+    full its later half begins a new one; of an output with states of rows the next begins where it
+    ended, with the states that it left.
     """
 
     def __init__(self, model: Model, output: str | None = None, cached: bool = True) -> None:
         self.model, self.cached = model, cached
         self.name = _chosen(model, output)
         declared = model.serving.output(self.name)
-        traced = model.serving.longest(self.name)
+        traced = self._traced = model.serving.longest(self.name)
         check_autoregressive(declared, traced, model.operations)
         (self.field, self.type) = next(iter({**traced.fields, **traced.own}.items()))
         self.context = self.type.shape[1]
@@ -66,6 +67,7 @@ class Writer:
     def write(self, prompt: str | Sequence[int] | None, count: int, sampler: Sampler) -> Continued:
         """`count` tokens after a prompt, a text or tokens. Raises E-OUTPUT, E-USAGE-VALUE."""
         given = self._given(prompt)
+        self._states = self._next = self.model.begun(self._traced, {})
         made, seconds = [], []
         start = time.perf_counter()
         for token in self._tokens(list(given), count, sampler):
@@ -79,9 +81,8 @@ class Writer:
     def _tokens(self, seen: list[int], count: int, sampler: Sampler) -> Iterator[int]:
         fed = 0
         for number in range(count):
-            if len(seen) > self.context:
-                seen, fed = seen[-max(1, self.context // 2) :], 0
-            logits = self._fed(seen, fed) if self.cached else self._whole(seen)
+            seen, fed = self._within(seen, fed)
+            logits = self._logits(seen, fed)
             fed = len(seen)
             try:
                 token = sampler.choose(logits, number)
@@ -89,6 +90,20 @@ class Writer:
                 raise problem("E-OUTPUT", f"output {self.name}: {wrong}") from wrong
             seen.append(token)
             yield token
+
+    def _within(self, seen: list[int], fed: int) -> tuple[list[int], int]:
+        """What of the tokens so far is in the context, and how many of it were fed."""
+        while len(seen) > self.context:
+            if not self._states:
+                return seen[-max(1, self.context // 2) :], 0
+            if fed < self.context:
+                self._logits(seen[: self.context], fed)
+            self._states = self._next
+            seen, fed = seen[self.context :], 0
+        return seen, fed
+
+    def _logits(self, seen: list[int], fed: int) -> np.ndarray:
+        return self._fed(seen, fed) if self.cached else self._whole(seen)
 
     def _fed(self, seen: list[int], fed: int) -> np.ndarray:
         """Logits after the last token; those from `fed` on are new."""
@@ -108,7 +123,10 @@ class Writer:
         array = np.array([tokens], numpy_dtype(self.type.dtype))
         facts = self._opened.compiled.programs[self._program]
         explain = self.model.explain(self._opened)
-        results = launched(self._opened.session, Chunk(facts, place, {self.field: array}), explain)
+        states = {n: a for n, a in self._states.items() if n in facts.fields}
+        chunk = Chunk(facts, place, {self.field: array, **states})
+        results = launched(self._opened.session, chunk, explain)
+        self._next = {n: results[f"output:{n}"] for n in self._states}
         return results[f"output:{self.name}"]
 
     # -- text

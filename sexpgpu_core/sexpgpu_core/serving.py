@@ -86,14 +86,14 @@ class Model:
         traced = self.serving.trace(name, size, length=length)
         self._named(traced, arrays)
         own = {n: self._own(traced, n, arrays.get(n)) for n in traced.own}
+        arrays = {**self.begun(traced, arrays), **arrays}
         rows = self._rows(traced, arrays)
         if MIXED in traced.axes.values() or traced.rows is None:
             size = rows
         key = Key(name, min(size, rows), rows % size if rows > size else 0, length)
         opened = self._opened.get(key) or self.open(key, self._traces(key))
-        fields = {
-            n: fitted(n, arrays[n], t, traced.rows and rows) for n, t in traced.fields.items()
-        }
+        types = {n: t for n, t in traced.given().items() if n not in traced.own}
+        fields = {n: fitted(n, arrays[n], t, traced.rows and rows) for n, t in types.items()}
         chunks = _chunks(opened.compiled, fields, own, rows)
         return run_output(opened.session, chunks, traced.axes, self.explain(opened))
 
@@ -170,8 +170,9 @@ class Model:
     def _named(self, traced: TracedOutput, arrays: Mapping[str, Any]) -> None:
         """E-OUTPUT where an array is missing, or is of no field."""
         drawn = {n for n in traced.own if self._random(traced.name, n) is not None}
-        known = {**traced.fields, **traced.own}
-        missing = [n for n in known if n not in arrays and n not in drawn]
+        known = {**traced.fields, **traced.own, **traced.fed}
+        begun = drawn | set(traced.fed)
+        missing = [n for n in known if n not in arrays and n not in begun]
         other = [n for n in arrays if n not in known]
         if not missing and not other:
             return
@@ -192,7 +193,7 @@ class Model:
         """The type of a field as it is fed: any number of rows of the loader's."""
         if name in traced.own:
             return str(traced.own[name])
-        dtype, shape = traced.fields[name]
+        dtype, shape = traced.fed[name].type if name in traced.fed else traced.fields[name]
         return f"{dtype} ({' '.join(['rows', *map(str, shape[1:])])})"
 
     def _random(self, name: str, field: str) -> Any:
@@ -207,16 +208,32 @@ class Model:
         site, seed = f"output/{traced.name}/{name}", self.experiment.run.seed
         return initial_value(self._random(traced.name, name), type, site, seed)
 
+    def begun(self, traced: TracedOutput, arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """States of rows at their `:init`, as many as there are rows in `arrays`."""
+        import numpy as np
+
+        given = [np.shape(arrays[n]) for n in traced.fields if n in arrays]
+        first = next((shape for shape in given if shape), ())
+        found = {}
+        for name, state in traced.fed.items():
+            dtype, shape = state.type
+            rows = (first or shape)[0]
+            found[name] = np.full((rows, *shape[1:]), state.init.numbers[0], numpy_dtype(dtype))
+        return found
+
     def _rows(self, traced: TracedOutput, arrays: Mapping[str, Any]) -> int:
         """How many rows are given; E-OUTPUT where fields disagree or there are none."""
         import numpy as np
 
         if traced.rows is None:
             return 1
-        counts = {n: np.shape(arrays[n])[0] for n in traced.fields if np.ndim(arrays[n])}
+        names = [*traced.fields, *traced.fed]
+        counts = {n: np.shape(arrays[n])[0] for n in names if np.ndim(arrays[n])}
         if len(set(counts.values())) != 1 or 0 in counts.values():
             told = ", ".join(f"{n} {c}" for n, c in counts.items()) or "none"
-            raise problem("E-OUTPUT", f"rows of output {traced.name}: {told}", rows=counts)
+            what = f"rows of output {traced.name}: {told}"
+            hint = f"leave {names[-1]} out: it begins anew" if traced.fed else None
+            raise problem("E-OUTPUT", what, hint=hint, rows=counts)
         return int(next(iter(counts.values())))
 
     def _same_values(self, compiled: CompiledOutput) -> None:

@@ -27,7 +27,8 @@ PLACE = ("ctx", "place")
 
 
 class Incremental(NamedTuple):
-    """`traced` is of one place. `kept`: what lives from launch to launch, by persistent name."""
+    """`traced` is of one place; states of rows that it gives are those after the last place, where
+    it is launched for that. `kept`: what lives from launch to launch, by persistent name."""
 
     traced: TracedOutput
     kept: Mapping[str, Type]
@@ -38,6 +39,8 @@ def incremental(traced: TracedOutput, operations: Operations) -> Incremental:
     made = _Places(traced, operations)
     name = f"output:{traced.name}"
     results = {name: made.row(traced.graph.results[name])}
+    for state in (f"output:{n}" for n in traced.fed):
+        results[state] = made.whole(traced.graph.results[state])
     results.update({f"next:{kept}": value for kept, value in made.kept.items()})
     made.b.graph.results = results
     types = {kept: value.type for kept, value in made.kept.items()}
@@ -70,7 +73,7 @@ class _Places:
         self.wholes: dict[Value, Value] = {}
         self.kept: dict[str, Value] = {}  # persistent name -> its next value
         live = graph.live()
-        self.read = {v for n in graph.nodes if n.id in live for v in n.operands}
+        self.read = _read(graph, graph.results[f"output:{traced.name}"])
         for node in graph.nodes:
             if node.id in live:
                 self._make(node)
@@ -85,7 +88,8 @@ class _Places:
             made = self.b.remake(node, tuple(self.fixed[v] for v in node.operands))
             self.fixed.update(zip(results, made))
         elif (rows := self._row(node)) is not None:
-            self.rows.update(zip(results, rows))
+            for value, one in zip(results, rows):  # what a loop carries is of all places so far
+                (self.wholes if self.axis(value) is None else self.rows)[value] = one
         else:
             made = self.b.remake(node, tuple(self.whole(v) for v in node.operands))
             self.wholes.update(zip(results, made))
@@ -264,6 +268,15 @@ class _Places:
             return seen
         near = b("less", b("subtract", self.place, key), b.constant(window, "i32"))
         return b("logical-and", seen, near)
+
+
+def _read(graph: Graph, result: Value) -> set[Value]:
+    """Operands of all that a result needs."""
+    needed = {result.node.id}
+    for node in reversed(graph.nodes):
+        if node.id in needed:
+            needed.update(v.node.id for v in node.operands)
+    return {v for n in graph.nodes if n.id in needed for v in n.operands}
 
 
 def _at_one(node: Node, axis: int) -> dict[str, Any] | None:

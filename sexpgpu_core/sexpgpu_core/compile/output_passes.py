@@ -29,7 +29,9 @@ def traced_output(
     """The output of a pass for so many rows; E-OUTPUT where it cannot run in one."""
     assert declared.output is not None
     serving = _serving(tracing)
-    of = OfPass(declared, averaged)
+    at = declared.loader, declared.stage
+    whole = tracing.loaders[at[0]].rows(at[1]) if at[0] and at[1] else None
+    of = OfPass(declared, averaged, max(whole, rows) if whole is not None else None)
     found = serving.trace(declared.output, rows, known, of=of)
     given = [n for n in found.own if _random(serving, declared.output, n) is None]
     if given or (declared.loader is None and found.fields):

@@ -55,12 +55,12 @@ def _read(traces: Iterable[TracedOutput]) -> dict[str, Type]:
     found: dict[str, Type] = {}
     for trace in traces:
         found.update({f"parameter:{p}": v.type for p, v in trace.parameters.items()})
-        found.update({f"state:{p}": v.type for p, v in trace.states.items()})
+        found.update({f"state:{p}": v.type for p, v in trace.states.items() if not v.rows})
         found.update({f"constant:{n}": file.type for n, file in trace.files.items()})
     return found
 
 
 def _facts(program: str, trace: TracedOutput, graph: Graph) -> ProgramFacts:
-    fields = {**trace.fields, **trace.own}
+    fields = trace.given()
     scalars = scalars_of(graph, trace.scalars)
     return ProgramFacts(program, fields, scalars, metric_specs(trace.metrics), trace.rows or 1)

@@ -24,15 +24,18 @@ from .traces import Traces
 
 
 class OfPass(NamedTuple):
-    """The pass that an output is computed in, and which names have an average."""
+    """The pass that an output is computed in, which names have an average, and the rows of a
+    whole batch."""
 
     declared: PassDeclaration
     averaged: frozenset[str]
+    whole_rows: int | None
 
     def told(self) -> dict[str, Any]:
         """As `trace_output` takes it."""
         weights = "ema" if self.declared.weights == "ema" else "live"
-        return {"of_pass": self.declared.name, "weights": weights, "averaged": self.averaged}
+        told = {"of_pass": self.declared.name, "weights": weights, "averaged": self.averaged}
+        return {**told, "whole_rows": self.whole_rows}
 
 
 class Serving:
@@ -191,13 +194,14 @@ def check_autoregressive(output: Output, traced: TracedOutput, operations: Opera
 
 
 def tokens(traced: TracedOutput) -> list[Value]:
-    """The one input of an autoregressive output."""
-    return [Value(n) for n in traced.graph.inputs() if n.get("kind") == "batch"]
+    """The one input of an autoregressive output, states apart."""
+    given = [n for n in traced.graph.inputs() if n.get("kind") == "batch"]
+    return [Value(n) for n in given if n.get("name") not in traced.fed]
 
 
 def logits(output: Output, traced: TracedOutput) -> Value:
     """What an autoregressive output returns; E-OUTPUT where it is not such."""
-    results = [v for n, v in traced.graph.results.items() if n.startswith("output:")]
+    results = [traced.graph.results[f"output:{n}"] for n in traced.axes if n not in traced.fed]
     types = [*traced.fields.values(), *traced.own.values()]
     if not types:
         raise _refused(output, "returns what its field does not reach")

@@ -21,14 +21,14 @@ from .builtins.batch import Named
 from .builtins.random import ROW
 from .context import Context
 from .contract import Fields
-from .dependence import NONE, BatchAxes
+from .dependence import MIXED, NONE, BatchAxes
 from .faults import describe
 from .forms.outputs import Output
 from .host import host
 from .metrics import Cutter, check_names, report
 from .program import Program
 from .tensor import Tensor
-from .traced import Metric, TracedOutput
+from .traced import Metric, State, TracedOutput
 
 
 class OutputProgram(Program):
@@ -39,8 +39,11 @@ class OutputProgram(Program):
         context: Context, loader: str, stage: str, fields: Mapping[str, Type], rows: int | None,
         output: Output,
     ) -> None:  # fmt: skip
+        if output.state and all(own is not None for own in output.fields.values()):
+            rows = _leading(output) or rows
         super().__init__(experiment, evaluator, operations, context, loader, stage, fields, rows)
         self.output = output
+        self.t.fed = output.state and context.values["pass"] is None
         self.own: dict[str, Node] = {}
 
     def trace(self) -> TracedOutput:
@@ -84,17 +87,20 @@ class OutputProgram(Program):
         self._refuse_steps()
         graph = t.builder.graph
         metrics = self._reported(graph.results)
+        states = self._states(tensors)
         graph.results.update({f"output:{name}": node for name, node in tensors.items()})
         live = graph.live()
         read = {n.get("name") for n in graph.inputs() if n.id in live and n.get("kind") == "batch"}
         given = [(n.node.id, n.result) for n in self.own.values()]
         axes = BatchAxes(t.builder.operations, given, graph.bodies, rows=t.rows)
+        along = {name: None if (a := axes.of(v)) == NONE else a for name, v in tensors.items()}
+        along.update({n: along[n] if along[n] == MIXED else 0 for n in states})
         return TracedOutput(
             graph,
             self.output.name,
             self.loader,
             t.rows if any(name in self.used for name in read) else None,
-            {name: None if (a := axes.of(v)) == NONE else a for name, v in tensors.items()},
+            along,
             tuple(metrics),
             dict(t.parameters),
             dict(t.states),
@@ -102,7 +108,37 @@ class OutputProgram(Program):
             {name: node.type for name, node in self.own.items() if name in read},
             dict(t.scalars),
             t.files_read(),
+            states,
         )
+
+    def _states(self, tensors: dict[str, Node]) -> dict[str, State]:
+        """States of rows by name, their next values added to `tensors`; in a pass they are kept
+        there. E-OUTPUT where (:state t) is said of none."""
+        t, output = self.t, self.output
+        rows = {state.rows: path for path, state in t.states.items() if state.rows}
+        if output.state and not rows:
+            raise problem(
+                "E-OUTPUT",
+                f"output {output.name} reaches no state :per :row",
+                hint="(defstate h (d) :init 0 :per :row) in a model is one",
+                edit=output.other_state,
+                output=output.name,
+            ).locate(output.span)
+        if not t.fed:
+            follows = t.whole_rows in (None, t.rows)  # nothing follows a short batch
+            kept = {n: t.proposals[p] for n, p in rows.items() if follows and p in t.proposals}
+            t.builder.graph.results.update({f"next:rows:{n}": node for n, node in kept.items()})
+            return {}
+        for name, path in rows.items():
+            if name in tensors or name in output.fields:
+                raise problem(
+                    "E-OUTPUT",
+                    f"output {output.name} has a {name} of its own, and a state of that name",
+                    hint="name it otherwise: state/... are the states",
+                    output=output.name,
+                ).locate(output.span)
+            tensors[name] = t.node(t.read_state(path))
+        return {name: t.states[path] for name, path in rows.items()}
 
     def _refuse_steps(self) -> None:
         """prepare knows step scalars elsewhere; an output is of no step."""
@@ -133,3 +169,9 @@ class OutputProgram(Program):
         check_names(self.t.metrics)
         cutter = Cutter(self.t)
         return [report(cutter, r, results, []) for r in self.t.metrics]
+
+
+def _leading(output: Output) -> int | None:
+    """How many rows the states of an output have whose fields all have types of their own."""
+    sizes = {f.type.shape[0] for f in output.fields.values() if f is not None and f.type.shape}
+    return sizes.pop() if len(sizes) == 1 else None

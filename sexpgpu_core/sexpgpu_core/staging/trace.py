@@ -99,11 +99,13 @@ def trace_output(
     of_pass: str | None = None,
     weights: str = "live",
     averaged: frozenset[str] | None = None,
+    whole_rows: int | None = None,
 ) -> TracedOutput:
     """The program of an output for `rows` rows of a loader's `fields`.
 
     It is of no stage and no step: its random numbers are keyed by its name and the seed.
-    `of_pass`: that computes it while training, with its `weights` and what has an average."""
+    `of_pass`: that computes it while training, with its `weights`, what has an average, and the
+    rows of a whole batch."""
     from .output import OutputProgram
 
     facts = _facts(experiment, evaluator, loader, stage, rows, None, 1, 1)
@@ -114,6 +116,7 @@ def trace_output(
         experiment, evaluator, operations, context, loader, stage, fields, rows, output
     )
     tracing.t.weights, tracing.t.averaged = weights, averaged
+    tracing.t.whole_rows = whole_rows
     tracing.t.kept = _dtypes(known)
     traced = tracing.trace()
     _check_pass_parameters(traced.parameters, known, f"output {name}")

@@ -154,7 +154,9 @@ class Traced(NamedTuple):
 
 
 class TracedOutput(NamedTuple):
-    """One traced output. Results of `graph`: "output:NAME" each, and metrics as a pass has them."""
+    """One traced output. Results of `graph`: "output:NAME" each, and metrics as a pass has them.
+
+    `fed`: states of rows by the name that they are given and returned by, "state/PATH"."""
 
     graph: Graph
     name: str
@@ -168,6 +170,13 @@ class TracedOutput(NamedTuple):
     own: Mapping[str, Type]  # fields with a type of their own, given whole
     scalars: Mapping[str, Any]
     files: Mapping[str, Any] = {}
+    fed: Mapping[str, State] = {}
+
+    def given(self) -> dict[str, Type]:
+        """What a launch is given, by name."""
+        read = {n.get("name") for n in self.graph.inputs() if n.get("kind") == "batch"}
+        states = {name: state.type for name, state in self.fed.items() if name in read}
+        return {**self.fields, **self.own, **states}
 
 
 class OptimizerState(NamedTuple):

@@ -71,6 +71,7 @@ class Tracer:
         self.program = self.stage = ""  # the stage or pass that is traced, and the stage it reads
         self.order = "shuffled"
         self.whole_rows: int | None = None  # rows of a whole batch, where this one is a short one
+        self.fed = False  # whether states of rows are given and returned, as an output's are
         self.examples: int | None = None  # of the pass that is traced
         self.gathered: dict[str, Node] = {}  # what over-pass gathers, by its input's name
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
@@ -293,7 +294,7 @@ class Tracer:
             raise self._unlike(known, type, init)
         if known is None:
             span = machine.current().call_span
-            rows = f"{self.program}/{path}" if per_row else ""
+            rows = f"{'state' if self.fed else self.program}/{path}" if per_row else ""
             self.states[path] = State(path, type, init, combine, span, rows)
         return path
 
@@ -310,6 +311,8 @@ class Tracer:
         if not state.rows:
             averaged = self.weights == "ema" and state.path in (self.averaged or ())
             return b.input(state.path, "ema" if averaged else "state", dtype, shape)
+        if self.fed:
+            return b.input(state.rows, "batch", dtype, shape)
         whole = (self.whole_rows or shape[0], *shape[1:])
         node = b.input(state.rows, "rows", dtype, whole)
         if whole != shape:
@@ -334,7 +337,7 @@ class Tracer:
         if node.node.types[node.result] != type:
             found = node.node.types[node.result]
             raise problem("E-STATE-SET", f"{path} is {type}, the value {found}", path=path)
-        if self.mode == ":train" or (state.rows and self.context.place == "E"):
+        if self.mode == ":train" or (state.rows and self.context.place in ("E", "U")):
             self.proposals[path] = self.builder("stop-gradient", node)
 
     # Random numbers ------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ def test_a_field_of_a_type_of_its_own_needs_no_loader() -> None:
         ("(defoutput x (&key (image :shap (3))) (net image))", "E-OPTION"),
         ("(defoutput x (&key image) (:autoregresive t) (net image))", "E-OPTION"),
         ("(defoutput x (&key image) (:autoregressive) (net image))", "E-FORM-SHAPE"),
-        ("(defoutput x (&key image) (:state t) (net image))", "E-UNSUPPORTED"),
+        ("(defoutput x (&key image) (:state t) (net image))", "E-OUTPUT"),
         ("(defoutput x (image) (net image))", "E-FORM-SHAPE"),
         ("(defoutput x (&key image image) (net image))", "E-FORM-SHAPE"),
         ('(defoutput x (&key image) "Nothing.")', "E-FORM-SHAPE"),
@@ -114,11 +114,15 @@ def test_what_an_output_may_not_be(output: str, wrong: str) -> None:
     assert code(output) == wrong
 
 
-def test_an_output_with_a_state_of_rows_is_told_so() -> None:
+def test_an_output_takes_and_returns_states_of_rows_where_it_says_so() -> None:
     model = "(defmodel net (x) (defstate h (64) :init 0 :per :row) (setf h x) (nn:linear h 10))\n"
     loader = LOADER.replace("(0 0.8))", "(0 0.8) :order :streams)")
     more = {"model": model, "loader": loader}
-    assert code("(defoutput x (&key image) (net image))", **more) == "E-UNSUPPORTED"
+    assert code("(defoutput x (&key image) (net image))", **more) == "E-OUTPUT"
+    found = traced("(defoutput x (&key image) (:state t) (net image))", **more)
+    assert list(found.fed) == ["state/net/h"]
+    assert set(found.graph.results) == {"output:x", "output:state/net/h"}
+    assert set(found.given()) == {"image"}  # h is set before it is read
 
 
 def test_an_output_is_of_no_step_in_prepare_either() -> None:

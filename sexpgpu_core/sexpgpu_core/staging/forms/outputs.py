@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import problem
+from ...diagnostics import Change, Edit, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, T, Value, make_list
 from ...ir.types import FLOATS, Type
+from ...reader import element_span
 from ...records import NamedTuple
+from ...spans import Span
 from ..arguments import dtype as dtype_of
 from ..host import host
 from ..initialize import Initializer, initializer_of
@@ -36,7 +38,9 @@ class Field(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A graph for use. `fields`: name -> its own Field, or None (the loader's or prepare's)."""
+    """A graph for use. `fields`: name -> its own Field, or None (the loader's or prepare's).
+
+    `state`: it takes and returns states of rows. `other_state`: what turns that round."""
 
     name: str
     doc: str
@@ -44,11 +48,15 @@ class Output(NamedTuple):
     autoregressive: bool
     function: Any
     span: Any
+    state: bool = False
+    other_state: Edit | None = None
 
 
 @native_macro("defoutput")
 def defoutput(form: Cons, environment: Value) -> Value:
-    """(defoutput name (&key field...) [doc] [(:autoregressive form)] form...): a graph for use."""
+    """(defoutput name (&key field...) [doc] [(:autoregressive f)] [(:state f)] form...).
+
+    A graph for use."""
     d = Declaration(form)
     parts = tails(form.cdr)
     name = d.name(form.cdr, "the name of the output").name.lower()
@@ -66,11 +74,13 @@ def defoutput(form: Cons, environment: Value) -> Value:
         collector = host().collector
         collector.claim("output", name, d.span)
         made = {k: None if v is None else _field(d, name, k, v) for k, v in fields.items()}
-        _refuse_state(options.get("state"))
-        told = "autoregressive" in options and options["autoregressive"].flag()
+        told, state = (
+            name in options and options[name].flag() for name in ("autoregressive", "state")
+        )
         function = body.function()
         function.name = f"output {name}"
-        collector.outputs[name] = Output(name, doc, made, told, function, d.span)
+        edit = _other_state(options, rest, state)
+        collector.outputs[name] = Output(name, doc, made, told, function, d.span, state, edit)
         return T
 
     d.finish = finish
@@ -93,14 +103,16 @@ def _options(d: Declaration, rest: Value) -> tuple[dict[str, Slot], Value]:
     return found, rest
 
 
-def _refuse_state(given: Slot | None) -> None:
-    """States of rows are not taken yet; a cache of keys and values needs none."""
-    if given is not None and given.flag():
-        raise problem(
-            "E-UNSUPPORTED",
-            "(:state t): an output does not take states :per :row yet",
-            hint="sample keeps keys and values of an (:autoregressive t) output by itself",
-        ).locate(given.span)
+def _other_state(options: dict[str, Slot], rest: Value, state: bool) -> Edit | None:
+    """(:state t) put before the forms, or nil in its place; None where a macro wrote the form."""
+    if "state" in options:
+        span, new = options["state"].span, "nil" if state else "t"
+    else:
+        at = element_span(rest)
+        span, new = at and at._replace(end=at.start), "(:state t) "
+    if span.__class__ is not Span:
+        return None
+    return Edit(f"write {new.strip()}", (Change(span, new),))
 
 
 def _fields(d: Declaration, tail: Cons) -> tuple[dict[str, dict[str, Any] | None], list[Symbol]]:

@@ -11,7 +11,7 @@ from ...ir.types import FLOATS, Type
 from ...reader import element_span
 from ..arguments import dtype as dtype_of
 from ..exact import is_number, round_to
-from ..host import tracer, warn
+from ..host import host, tracer, warn
 from ..init_program import init_of
 from ..initialize import Initializer
 from ..promote import operands
@@ -104,19 +104,21 @@ def _no_number(name: str, slot: Slot) -> Problem:
 
 
 def _rows_of_their_own(t: Tracer, slot: Slot) -> int:
-    """b, the rows in front of a state :per :row (R3); E-UNSUPPORTED in an output."""
-    output = t.context.values.get("output")
-    if output is not None:
+    """b, the rows in front of a state :per :row (R3); E-OUTPUT where an output takes none."""
+    output = host().collector.outputs.get(str(t.context.values.get("output")))
+    if output is not None and not output.state:
         raise problem(
-            "E-UNSUPPORTED",
-            f"a state :per :row in output {output}: an output does not take those yet",
-            hint="give it where it begins: take it as an argument of the model, (zeros ...) there",
-        ).locate(slot.span)
+            "E-OUTPUT",
+            f"output {output.name} reaches a state :per :row, and takes none",
+            hint="with (:state t) it takes them, from :init where none is given, and returns them",
+            edit=output.other_state,
+            output=output.name,
+        ).locate(output.span)
     if t.rows is None:
         raise problem("E-STAGE-OUTSIDE", "a state :per :row: there are no rows here").locate(
             slot.span
         )
-    if t.order != "streams":
+    if t.order != "streams" and not t.fed:
         warn(
             "W-STATE-ROWS",
             f"rows of :{t.stage} do not continue from batch to batch: its order is :{t.order}",
