@@ -208,9 +208,8 @@ def _run(
             folder.sinks = Sinks(sinks)
             folder.sinks.begin(folder.events)
         _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
-        session = tuning.opened(
-            device, folder.path, lambda: _opened(device, compiled, asked.threads)
-        )
+        session = _opened(device, compiled, asked.threads, folder.path)
+        tuning.keep(device, folder, compiled.job.trained, checkpoint)
         if not asked.dry:
             _fits(compiled, folder, session)
             folder.proof = _proof(device, compiled, folder)
@@ -292,7 +291,9 @@ def forecast(
     return told(compiled, of, measured(device, of, threads))
 
 
-def _opened(device: Device, compiled: Compiled, threads: int | None) -> Any:
+def _opened(device: Device, compiled: Compiled, threads: int | None, path: Path) -> Any:
+    """With the algorithms that the run at `path` keeps."""
+    tuning.take(device, path)
     return device.open(compiled.job.units, compiled.job.persistent, threads=threads or 0)
 
 
@@ -317,7 +318,7 @@ def verify(
         return proved(
             run.path,
             compiled.job,
-            lambda: _opened(device, compiled, threads),
+            lambda: _opened(device, compiled, threads, run.path),
             loaders=loaded.loaders,
             machine=machine_of(device, threads),
             scratch=Path(scratch),
@@ -337,7 +338,7 @@ def prove(
         return proved(
             run.path,
             compiled.job,
-            lambda: _opened(device, compiled, 1),
+            lambda: _opened(device, compiled, 1, run.path),
             loaders=loaded.loaders,
             machine=machine_of(device, 1),
             scratch=Path(scratch),

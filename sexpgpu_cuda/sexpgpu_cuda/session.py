@@ -17,6 +17,7 @@ from .issue import Issue
 from .program import CudaProgram, Lane
 from .providers import WHOLE, Libraries
 from .rooms import DriverRooms, Room
+from .tuning import tuning
 from .work import LibraryCall, Loop, Record
 
 
@@ -86,6 +87,7 @@ class CudaSession:
         made = self._codes.made - before
         self.kernels[name] = {"kernels": len(keys), "cached": len(keys - made)}
         self.seconds[name] = time.perf_counter() - began
+        tuning().program(name)
         wanted = max(map(self.driver.prepare, calls(draft.records)), default=0)
         if wanted > self._workspace.size:
             self._workspace = self._rooms.room(wanted)

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -40,41 +40,59 @@ class PickCache(ContentCache):
 
 
 class Tuning:
-    """`picks`: what was asked for, by key."""
+    """`picks`: of the run that goes on, by key. Another one begins with `take`."""
 
     def __init__(self, cache: PickCache | None = None) -> None:
         self.picks: dict[str, Choice] = {}
+        self._made: dict[str, Choice] = {}
+        self._asked: dict[str, set[str]] = {}
+        self._program = ""
         self._cache = cache or PickCache()
+
+    def program(self, name: str) -> None:
+        """Whose calls are prepared from here on."""
+        self._program = name
 
     def pick(self, key: str, choose: Callable[[], Choice]) -> Choice:
         """The choice of a key, which says library, version and GPU; made where nobody did."""
-        found = self.picks.get(key)
-        if found is None:
-            found = self.picks[key] = self._kept(key) or self._keep(key, choose())
-        return found
+        self._asked.setdefault(self._program, set()).add(key)
+        if key not in self.picks:
+            found = self._made.get(key) or self._kept(key)
+            self.picks[key] = found or self._keep(key, choose())
+        return self.picks[key]
 
     def document(self) -> str:
-        """As a run keeps it: JSON, in order; empty where nothing was picked."""
-        if not self.picks:
-            return ""
-        return json.dumps({k: list(v) for k, v in sorted(self.picks.items())}, indent=1) + "\n"
+        return _text(self.picks)
+
+    def given(self, programs: Collection[str]) -> str:
+        asked = set[str]().union(*(self._asked.get(p, ()) for p in programs))
+        return _text({key: self.picks[key] for key in asked})
 
     def take(self, document: str) -> None:
-        """What a run kept stands over all. ValueError where it is no such document."""
-        given = json.loads(document)
+        picks: dict[str, Choice] = {}
+        given = json.loads(document) if document else {}
         if not isinstance(given, dict):
             raise ValueError("no table of picks")
         for key, value in given.items():
             algorithm, workspace = value
-            self.picks[key] = Choice(str(algorithm), int(workspace))
+            picks[key] = Choice(str(algorithm), int(workspace))
+        self.picks, self._asked, self._program = picks, {}, ""
 
     def _kept(self, key: str) -> Choice | None:
         body = self._cache.get(_name(key))
         return Choice(*json.loads(body)) if body is not None else None
 
     def _keep(self, key: str, choice: Choice) -> Choice:
+        self._made[key] = choice
         self._cache.put(_name(key), json.dumps(list(choice)).encode())
         return choice
+
+
+def _text(picks: Mapping[str, Choice]) -> str:
+    """JSON, in order; empty where nothing was picked."""
+    if not picks:
+        return ""
+    return json.dumps({k: list(v) for k, v in sorted(picks.items())}, indent=1) + "\n"
 
 
 @functools.cache

@@ -201,3 +201,20 @@ def test_a_pick_is_made_once_a_machine_and_is_what_a_run_kept(tmp_path: Any) -> 
     kept.take(first.document())
     assert kept.pick("a", choose) == Choice("01", 64)
     assert len(made) == 1
+
+
+def test_another_run_of_the_process_keeps_its_own_picks_only(tmp_path: Any) -> None:
+    picks = Tuning(PickCache(tmp_path))
+    picks.program("step")
+    picks.pick("a", lambda: Choice("01", 0))
+    picks.program("eval")
+    picks.pick("b", lambda: Choice("02", 0))
+    both = picks.document()
+    assert picks.given(["step"]) != picks.given(["eval"])
+    assert picks.given(["step", "eval"]) == both
+    picks.take("")
+    assert (picks.document(), picks.given(["step"])) == ("", "")
+    picks.program("step")
+    assert picks.pick("a", lambda: Choice("09", 0)) == Choice("01", 0)
+    picks.take(both)
+    assert picks.document() == both

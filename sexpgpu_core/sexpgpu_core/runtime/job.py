@@ -140,3 +140,9 @@ class Job(NamedTuple):
     summary: Mapping[str, Any] = {}  # what check prints and open records
     curriculum: Callable[[Mapping[str, Any], Callable[[str, str], Any]], str | None] | None = None
     files: tuple[Mapping[str, Any], ...] = ()  # arrays of files: entries of the manifest's data
+
+    @property
+    def trained(self) -> frozenset[str]:
+        """Names of the programs that a trajectory's bits come from."""
+        steps = (p for stage in self.stages.values() for p in (stage.step, *stage.course))
+        return frozenset(p.program for p in steps)

@@ -12,6 +12,9 @@ from ..device import Device, DeviceFacts
 from ..records import NamedTuple
 from .process import this_host
 
+TUNING = "tuning"
+"""Of the numerics key: what libraries were given. It is known once a session is open."""
+
 _SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
 
 

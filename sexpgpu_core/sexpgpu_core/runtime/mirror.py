@@ -62,6 +62,11 @@ class Mirror:
         self._thread = threading.Thread(target=self._beat, name="mirror", daemon=True)
         self._thread.start()
 
+    def text(self, name: str) -> None:
+        """Put a file of the run's folder that is written once. Raises E-STORE-*."""
+        if name not in {there for there, _ in self._store.list()}:
+            self._store.put(name, str(self._path / name))
+
     def checkpoint(self, saved: Saved, removed: Sequence[str]) -> None:
         """Put one, then remove those that retention has removed. Raises E-STORE-*."""
         upload(saved, self._checkpoints)

@@ -10,7 +10,7 @@ from ..checkpoint.tensors import dtype_of
 from ..diagnostics import Diagnostic, diagnostic, problem
 from ..ir.types import Type
 from .job import Job
-from .machine import Machine
+from .machine import TUNING, Machine
 
 if TYPE_CHECKING:
     from ..device import Session
@@ -53,9 +53,10 @@ def _same_values(job: Job, checkpoint: Checkpoint) -> None:
 
 
 def differing_numerics(document: Mapping[str, Any], machine: Machine) -> list[Diagnostic]:
-    """W-RESUME-NUMERICS where the bits of a checkpoint need not come again on a machine."""
+    """W-RESUME-NUMERICS where the bits of a checkpoint need not come again on a machine. The
+    tuning record is compared by runtime.tuning."""
     before, now = document.get("numerics", {}), machine.numerics
-    differing = sorted(k for k in {*before, *now} if before.get(k) != now.get(k))
+    differing = [k for k in sorted({*before, *now} - {TUNING}) if before.get(k) != now.get(k)]
     if not differing:
         return []
     told = ", ".join(f"{k} was {before.get(k)}, is {now.get(k)}" for k in differing)
