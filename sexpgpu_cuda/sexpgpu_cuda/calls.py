@@ -14,6 +14,7 @@ from . import (
     alignments,
     attention,
     extrema,
+    factors,
     indexing,
     libraries,
     moves,
@@ -22,6 +23,7 @@ from . import (
     scatters,
     sequences,
     sorting,
+    spectra,
 )
 from .frame import Frame
 from .kernels import applied, launched
@@ -38,6 +40,8 @@ LIBRARY: dict[str, Callable[[Frame], None]] = {
     **sorting.ROWS,
     **alignments.ROWS,
     **pools.ROWS,
+    **factors.ROWS,
+    **spectra.ROWS,
     **moves.ROWS,
 }
 

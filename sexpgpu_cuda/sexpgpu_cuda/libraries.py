@@ -1,5 +1,4 @@
-"""Convolutions (cuDNN), linear algebra (cuSOLVER): calls whose stand-ins on the CPU are
-the references."""
+"""Convolutions (cuDNN): calls whose stand-ins on the CPU are the references."""
 
 from __future__ import annotations
 
@@ -24,12 +23,10 @@ def referenced(frame: Frame) -> None:
     spans = tuple(s.span(k >= given) for k, s in enumerate(sides))
     addresses = tuple(s.address for s in sides)
     name = call.node.operation
-    work = None
-    if name in SEEN:
-        work = taken(frame, "cuDNN", lambda: Planned(convolution_graph(call), addresses))
-        if work is None:
-            plain_convolution(frame)
-            return
+    work = taken(frame, "cuDNN", lambda: Planned(convolution_graph(call), addresses))
+    if work is None:
+        plain_convolution(frame)
+        return
     frame.records.append(
         LibraryCall(name, _stand_in(call), addresses, spans, frame.number, frame.commit, work)
     )
@@ -53,10 +50,4 @@ def _stand_in(call: NodeCall) -> Callable[..., None]:
     return run
 
 
-ROWS: dict[str, Callable[[Frame], None]] = dict.fromkeys(
-    (
-        *("conv", "conv-input-gradient", "conv-weight-gradient"),
-        *("cholesky", "solve-triangular", "lu", "qr", "eigh", "svd"),
-    ),
-    referenced,
-)
+ROWS: dict[str, Callable[[Frame], None]] = dict.fromkeys(SEEN, referenced)

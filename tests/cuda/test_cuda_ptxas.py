@@ -55,6 +55,21 @@ GRAPHS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         lambda b, x: b("max-pool-gradient", x, b("max-pool", x, **POOL), **POOL),
         {"x": normal((2, 9, 8, 7, 4))},
     ),
+    **{
+        name: (
+            lambda b, x, name=name: dict(zip("abc", b.several(name.split()[-1], x))),
+            {"x": normal((2, size, size))},
+        )
+        for name, size in (
+            ("cholesky", 40),
+            ("lu", 40),
+            ("qr", 40),
+            ("eigh", 40),
+            ("svd", 40),
+            ("small svd", 5),
+        )
+    },
+    "triangular": (lambda b, x: b("solve-triangular", x, x), {"x": normal((2, 40, 40), "f64")}),
     "fmod": (lambda b, x: b("rem", x, x), {"x": normal((33,))}),
     "scatter": (
         lambda b, x, i, y: b("scatter-add", x, i, y, axis=0),

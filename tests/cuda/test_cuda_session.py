@@ -26,7 +26,6 @@ from sexpgpu_cuda.device import EmulatedDevice
 from sexpgpu_cuda.operations import LIBRARY_OPERATIONS
 from sexpgpu_cuda.plugin import sexpgpu_devices
 from sexpgpu_cuda.session import Ways
-from sexpgpu_cuda.work import LibraryCall
 
 LR = "(ctx :lr)"
 PERSISTENT = layout_persistent(
@@ -251,21 +250,6 @@ def test_a_while_loop_ends_by_itself_and_by_its_limit() -> None:
         inputs = {"x": np.array([1, 2, -3, 0.5], "f4")}
         outcome = opened(planned(b.graph)).program("step").launch(inputs, {}).outcome()
         np.testing.assert_array_equal(outcome.results["r"], run(b.graph, inputs, OPERATIONS)["r"])
-
-
-@pytest.mark.parametrize("name", ["cholesky", "lu", "qr", "eigh", "svd", "solve-triangular"])
-def test_linear_algebra_is_calls_of_a_library(name: str) -> None:
-    x = np.random.default_rng(0).standard_normal((2, 5, 5)).astype("f4")
-    inputs = {"x": np.matmul(x, np.swapaxes(x, 1, 2)) + 5 * np.eye(5, dtype="f4")}
-    b = Builder(OPERATIONS)
-    given = b.input("x", "batch", "f32", (2, 5, 5))
-    operands = (given, given) if name == "solve-triangular" else (given,)
-    b.graph.results = {str(i): v for i, v in enumerate(b.several(name, *operands))}
-    program = opened(planned(b.graph)).program("step")
-    assert name in [r.name for r in program.records if isinstance(r, LibraryCall)]
-    results = program.launch(inputs, {}).outcome().results
-    for key, value in run(b.graph, inputs, OPERATIONS).items():
-        np.testing.assert_allclose(results[key], value, rtol=1e-4, atol=1e-5)
 
 
 def test_a_run_that_does_not_fit_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
