@@ -51,6 +51,13 @@ def borders(reader: Any, end: Any) -> np.ndarray:
     for start in range(0, length, _SCANNED):
         part = rows.rows_of(tokens, slice(start, min(start + _SCANNED, length)))
         found.append(np.flatnonzero(part == token) + (start + 1))
+    if not any(len(part) for part in found[1:]):
+        raise problem(
+            "E-OPTION-VALUE",
+            f":documents {end!r}: no token of the {length:,} is that, so that no document ends",
+            hint="say the token that ends one; without :documents windows are cut anywhere",
+            option="documents",
+        )
     found.append(np.array([length], np.int64))
     return np.unique(np.concatenate(found))
 

@@ -10,6 +10,8 @@ from ..diagnostics import problem
 if TYPE_CHECKING:
     import numpy as np
 
+    from .rows import Rows
+
 
 class Encoding:
     """A tokenizer. `characters`: the distinct ones in order, or None where tokens are bytes."""
@@ -54,3 +56,19 @@ def ranks(points: np.ndarray, characters: str) -> np.ndarray:
     table[known] = np.arange(len(known))
     found: np.ndarray = table[points]
     return found
+
+
+def ranked(points: Iterable[np.ndarray], count: int, given: Any, characters: str) -> Rows:
+    """Code points, a part at a time, to ranks among the characters: a file of the cache that is
+    made once for `given`, and whose rows are read by position."""
+    import numpy as np
+
+    from . import index
+    from .rows import FileRows
+
+    path, dtype = index.place("ranks", given), np.dtype(rank_type(characters))
+    if not path.is_file() or path.stat().st_size != count * dtype.itemsize:
+        with index.filled("ranks", given) as into:
+            for part in points:
+                into.write(ranks(part, characters).tobytes())
+    return FileRows(path, dtype, count)

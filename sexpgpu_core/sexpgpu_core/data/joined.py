@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
 from . import files, index
-from .encoding import Encoding, rank_type, ranks
+from .encoding import Encoding, ranked
 from .pieces import pieces
 from .rows import FileRows, Rows, rows_of
 from .scanning import Piece
@@ -130,7 +130,8 @@ class JoinedTexts(Encoding):
         if chars:
             found = index.facts("joined", given, lambda: _scan(paths, options))
             self.characters = found["characters"]
-            self._tokens = _ranked(where, count, given, found["characters"])
+            points = _parts(FileRows(where, np.uint32, count))
+            self._tokens = ranked(points, count, given, found["characters"])
         else:
             self._tokens = FileRows(where, np.uint8, count)
 
@@ -162,18 +163,6 @@ class _Weights(Rows):
         at = np.asarray(first)[:, None] + np.arange(out.shape[1])
         text = np.searchsorted(self._ends, at, side="right")
         out[...] = self._of[text % len(self._of)]
-
-
-def _ranked(where: Path, count: int, given: Any, characters: str) -> Rows:
-    """Code points to ranks among the characters, a file of the cache that is made once."""
-    import numpy as np
-
-    path, dtype = index.place("ranks", given), np.dtype(rank_type(characters))
-    if not path.is_file() or path.stat().st_size != count * dtype.itemsize:
-        with index.filled("ranks", given) as into:
-            for part in _parts(FileRows(where, np.uint32, count)):
-                into.write(ranks(part, characters).tobytes())
-    return FileRows(path, dtype, count)
 
 
 def _parts(points: Rows) -> Iterator[np.ndarray]:

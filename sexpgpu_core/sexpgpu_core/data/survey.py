@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Diagnostic, diagnostic
+from ..diagnostics import Change, Diagnostic, Edit, diagnostic
 from ..diagnostics.diagnostic import Related
 from ..records import NamedTuple
+from ..spans import Span
 from .loader import Loader
 
 if TYPE_CHECKING:
@@ -250,9 +251,19 @@ def _sorted(loader: Loader, read: Sequence[Stage]) -> Iterator[Diagnostic]:
                 f"{len(union)} values",
                 span=_span(loader, stage),
                 hint=f"(split-by (:stratify {name})) gives each stage its share of each",
+                edit=_stratified(own.span, name),
                 field=name,
                 missing=missing,
             )
+
+
+def _stratified(loader: Span | None, field: str) -> Edit | None:
+    """Writes the clause at the loader's end."""
+    if loader is None or not loader.text.endswith(")"):
+        return None
+    clause = f"(split-by (:stratify {field}))"
+    end = Span(loader.source, loader.end - 1, loader.end - 1)
+    return Edit(f"add {clause}", (Change(end, f" {clause}"),))
 
 
 def _in_order(fields: Sequence[Field]) -> bool:

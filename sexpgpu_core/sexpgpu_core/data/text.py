@@ -5,23 +5,26 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from ..caches import remembered
-from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files
-from .encoding import Encoding, ranks
+from .encoding import Encoding, rank_type, ranked, ranks
 
 _SKIPPED = frozenset(
     ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
 )
 
 _KEPT = 1 << 26
-"""Bytes above which files are read by position and not kept in memory."""
+"""Tokens above which they are read by position and not kept in memory."""
+
+_PART = 1 << 20
+"""Bytes of a file that become text together."""
 
 
 def files_header(options: Options) -> Header:
@@ -56,10 +59,7 @@ def stdlib_header(options: Options) -> Header:
 
 
 def _written(options: Options) -> tuple[Path, ...]:
-    arguments = options["arguments"]
-    if not arguments:
-        raise problem("E-OPTION", "(text-files ...) needs a path", kind="text-files")
-    return tuple(files.paths_of(arguments, options["base"]))
+    return tuple(files.paths_of(options["arguments"], options["base"]))
 
 
 def _stdlib(options: Options) -> tuple[Path, ...]:
@@ -87,8 +87,8 @@ def _modules(folder: str) -> Iterator[tuple[str, int]]:
 def _header(paths: tuple[Path, ...], options: Options) -> Header:
     fields = {"tokens": ("i32", ())}
     if _is_chars(options):
-        length, characters = _characters(paths, None)
-        vocab = len(characters)
+        lengths, characters = _characters(paths, None)
+        length, vocab = sum(lengths), len(characters)
     else:
         length, vocab = sum(path.stat().st_size for path in paths), 256
     return {"tokens": length, "fields": fields, "vocab": vocab, "paths": paths}
@@ -104,27 +104,38 @@ def _stamp(paths: tuple[Path, ...]) -> tuple[tuple[str, int, int], ...]:
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
 
 
-def _characters(paths: tuple[Path, ...], limit: int | None) -> tuple[int, str]:
-    """Number of characters, and the distinct ones in order; remembered by path, size and time."""
+def _characters(paths: tuple[Path, ...], limit: int | None) -> tuple[list[int], str]:
+    """Numbers of characters of each file (with a limit: of all), and the distinct ones in order;
+    remembered by path, size and time."""
 
-    def scan() -> tuple[int, str]:
-        text = "".join(_texts(paths, limit))
-        return len(text), "".join(sorted(set(text)))
+    def scan() -> tuple[list[int], str]:
+        lengths, seen = [0], set[str]()
+        for number, part in _parts(paths, limit):
+            lengths += [0] * (number + 1 - len(lengths))
+            lengths[number] += len(part)
+            seen.update(part)
+        return lengths, "".join(sorted(seen))
 
-    length, characters = remembered("scans", (_stamp(paths), limit), scan)
-    return length, characters
+    lengths, characters = remembered("scans", ("characters", _stamp(paths), limit), scan)
+    return lengths, characters
+
+
+def _parts(paths: tuple[Path, ...], limit: int | None) -> Iterator[tuple[int, str]]:
+    """The text, a part at a time, each with the number of its file; with a limit in one piece."""
+    if limit is not None:
+        yield 0, _decode(_read(paths, limit))
+        return
+    for number, path in enumerate(paths):
+        decoder = getincrementaldecoder("utf-8")(errors="replace")
+        with open(path, "rb") as file:
+            while data := file.read(_PART):
+                yield number, decoder.decode(data)
+        yield number, decoder.decode(b"", final=True)
 
 
 def _read(paths: tuple[Path, ...], limit: int | None) -> bytes:
     data = b"".join(path.read_bytes() for path in paths)
     return data if limit is None else data[:limit]
-
-
-def _texts(paths: tuple[Path, ...], limit: int | None) -> list[str]:
-    """The characters of each file; with a limit those of all together."""
-    if limit is not None:
-        return [_decode(_read(paths, limit))]
-    return [_decode(path.read_bytes()) for path in paths]
 
 
 def _decode(data: bytes) -> str:
@@ -152,11 +163,17 @@ class FileText(Encoding):
                 else np.frombuffer(_read(paths, limit), np.uint8)
             )
             return
-        self.characters = _characters(paths, limit)[1]
-        texts = _texts(paths, limit)
-        self._edges = [0, *accumulate(map(len, texts))]
-        points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
-        self._tokens = ranks(points, self.characters)
+        lengths, self.characters = _characters(paths, limit)
+        self._edges = [0, *accumulate(lengths)]
+        points = (
+            np.frombuffer(part.encode("utf-32-le"), np.uint32) for _, part in _parts(paths, limit)
+        )
+        if self._edges[-1] > _KEPT:
+            given = (_stamp(paths), limit)
+            self._tokens = ranked(points, self._edges[-1], given, self.characters)
+        else:
+            none = np.empty(0, rank_type(self.characters))
+            self._tokens = np.concatenate([none, *(ranks(p, self.characters) for p in points)])
 
     def __len__(self) -> int:
         return len(self._tokens)

@@ -175,3 +175,11 @@ def test_what_does_not_go_with_documents_is_refused(tmp_path, chosen, given, tol
     (tmp_path / "n.txt").write_text(NAMES)
     with pytest.raises(Problem, match=told):
         loader(tmp_path, chosen, **given).examples("train")
+
+
+@pytest.mark.parametrize("size", [0, 1, 40])
+def test_a_token_that_never_occurs_ends_no_document_and_is_told(size):
+    with pytest.raises(Problem, match="no document ends") as raised:
+        documents.borders(Stream(size), 50256)
+    assert raised.value.diagnostic.facts["option"] == "documents"
+    assert documents.borders(Stream(7), 7).tolist() == [0, 7]

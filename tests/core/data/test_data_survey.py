@@ -77,6 +77,10 @@ def test_a_sorted_table_that_is_cut_by_position_is_told(tmp_path: Path) -> None:
     _, found = look(tmp_path, clauses)
     assert found["W-SPLIT-SORTED"].facts == {"field": "label", "missing": 2}
     assert "(split-by (:stratify label))" in found["W-SPLIT-SORTED"].hint
+    edited = found["W-SPLIT-SORTED"].edit.changes[0]
+    text = edited.span.source.text
+    mended = text[: edited.span.start] + edited.new + text[edited.span.end :]
+    assert surveyed(api.load(Source(str(tmp_path / "it.lisp"), mended)))[1] == []
     assert look(tmp_path, f"{clauses} (split-by (:stratify label))")[1] == {}
     assert look(tmp_path, table(tmp_path, x, R.permutation(label)))[1] == {}
 
