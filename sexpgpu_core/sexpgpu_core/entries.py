@@ -84,6 +84,8 @@ class SourceEntry(NamedTuple):
     needs: tuple[str, ...] = ()
     remote: bool = False  # True: header only on `check --data` and at run
     most: int | None = None  # arguments before the options, at most; None: any number
+    least: int = 0
+    argument: str = "(or string list)"  # the Lisp type of each
 
 
 class TokenizerEntry(NamedTuple):

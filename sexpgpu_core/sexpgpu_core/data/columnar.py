@@ -49,8 +49,6 @@ def _header(kind: str, options: Options) -> Header:
 
 
 def _paths(kind: str, options: Options) -> tuple[Path, ...]:
-    if not options["arguments"]:
-        raise problem("E-OPTION", f"({kind} ...) needs a path", kind=kind)
     return tuple(files.paths_of(options["arguments"], options["base"]))
 
 

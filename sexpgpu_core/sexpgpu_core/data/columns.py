@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, nearest, problem
 from ..experiment.protocols import Header
-from ..ir.types import Type, numpy_dtype
+from ..ir.types import FLOATS, SIGNED, WIDTH, Type, numpy_dtype
 from ..records import NamedTuple
+from ..staging.source_options import shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +26,23 @@ class Field(NamedTuple):
     dtype: str | None
     missing: Any
     hash: int | None
+
+
+LARGEST = {"f64": 1.8e308, "f32": 3.4028235e38, "bf16": 3.3895314e38, "f16": 65504.0}
+"""The greatest finite numbers."""
+
+
+def fits(value: Any, dtype: str) -> bool:
+    """Whether a dtype has a value: a number, t (True) or nil (None)."""
+    if value is None or value is True:
+        return dtype == "bool"
+    if dtype in FLOATS:
+        return not LARGEST[dtype] < abs(value) < float("inf")
+    if dtype == "bool" or value != value or abs(value) == float("inf") or value != int(value):
+        return False
+    bits = 8 * WIDTH[dtype]
+    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if dtype in SIGNED else (0, 2**bits)
+    return bool(low <= value < high)
 
 
 class Columns:
@@ -55,18 +73,24 @@ class Columns:
         gaps = [name for name in named if name in self._gaps]
         if gaps and field.missing is None and seed is None:
             raise _gap(gaps[0], self._gaps[gaps[0]])
+        type = self._type(field)
+        if field.missing is not None and type is not None and not fits(field.missing, type.dtype):
+            told = f":missing {field.missing:g} of a field of {type.dtype}, which has no such value"
+            raise problem("E-OPTION-VALUE", told, option="missing")
         return field
 
     def _named(self, column: Any) -> str:
         names = list(self._found)
-        if isinstance(column, int) and 0 <= column < len(names):
+        if column.__class__ is int and 0 <= column < len(names):
             return names[column]
-        if str(column).lstrip(":") in self._found:
-            return str(column).lstrip(":")
-        near = nearest(str(column), names)
+        written = column.lstrip(":") if isinstance(column, str) else None
+        if written is not None and written in self._found:
+            return written
+        near = nearest(written, names) if written else None
         known = " ".join(names[:20])
         hint = f"Did you mean {near}?" if near else f"It has {known}."
-        raise problem("E-FIELD", f"the source has no {column}", hint=hint, field=str(column))
+        told = written or shown(column)
+        raise problem("E-FIELD", f"the source has no {told}", hint=hint, field=str(column))
 
     def _range(self, column: Sequence[Any]) -> tuple[str, ...]:
         """(1 14) is columns 1 to 13, as `:split` counts; names are taken with the last."""
@@ -74,8 +98,8 @@ class Columns:
         if len(column) != 2:
             raise problem("E-OPTION-VALUE", "columns of a field are one, or the first and the end")
         first, end = column
-        if isinstance(end, int):
-            if not isinstance(first, int) or not 0 <= first < end <= len(names):
+        if end.__class__ is int:
+            if first.__class__ is not int or not 0 <= first < end <= len(names):
                 told = f"columns ({first} {end}) of a source that has {len(names)}"
                 raise problem("E-FIELD", told, hint="the end is not one of them: (1 14) is 1 to 13")
             return tuple(names[first:end])

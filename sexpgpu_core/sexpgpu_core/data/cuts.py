@@ -12,6 +12,7 @@ from ..diagnostics import Problem, problem
 from ..experiment.declarations import LoaderDeclaration, StageDeclaration, Windows
 from ..experiment.protocols import Header
 from ..ir.types import Type
+from ..staging.source_options import shown
 from . import order, split, windows
 
 if TYPE_CHECKING:
@@ -42,6 +43,12 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
         )
     if not stream and cut is not None:
         raise problem("E-OPTION", f"{loader.name} is a table: (windows ...) cuts a stream")
+    if stream and loader.fields:
+        raise problem(
+            "E-OPTION",
+            f"(fields ...) names columns of a table; {loader.name} is a stream of tokens",
+            clause="fields",
+        )
     if loader.whole or not source.header["fields"]:
         return Whole(source, loader, stage)
     if cut is None:
@@ -320,10 +327,17 @@ def mask_type(mask: tuple[str, Any] | None, types: dict[str, Type]) -> dict[str,
     """`:mask (FIELD VALUE)` brings the f32 field `mask`, 1 where the field has the value."""
     if mask is None:
         return {}
-    if mask[0] not in types:
+    from .columns import fits
+
+    field, value = mask
+    if field not in types:
         known = " ".join(types)
-        raise problem("E-FIELD", f"(:mask ({mask[0]} ...)): no such field", hint=f"has: {known}")
-    return {"mask": Type("f32", types[mask[0]].shape)}
+        raise problem("E-FIELD", f"(:mask ({field} ...)): no such field", hint=f"has: {known}")
+    dtype = types[field].dtype
+    if not fits(value, dtype):
+        told = f":mask ({field} {shown(value)}): {field} is {dtype}, which has no such value"
+        raise problem("E-OPTION-VALUE", told, option="mask")
+    return {"mask": Type("f32", types[field].shape)}
 
 
 def _masked(

@@ -39,12 +39,10 @@ def header(options: Options) -> Header:
 
 def _files(options: Options) -> tuple[list[tuple[Path, int]], list[str]]:
     """Files with the number of their class, by class and name."""
-    arguments = options["arguments"]
-    if len(arguments) != 1 or not isinstance(arguments[0], str):
-        raise problem("E-OPTION-VALUE", "(images ...) takes a folder of folders", kind="images")
-    folder = Path(options["base"]) / arguments[0]
+    (written,) = options["arguments"]
+    folder = Path(options["base"]) / written
     if not folder.is_dir():
-        raise missing(arguments[0], Path(options["base"]))
+        raise missing(written, Path(options["base"]))
     classes = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
     found = [
         (folder / name / file, number)
@@ -53,7 +51,7 @@ def _files(options: Options) -> tuple[list[tuple[Path, int]], list[str]]:
         if file.lower().endswith(_ENDINGS)
     ]
     if not found:
-        told = f"{arguments[0]} has no folder with a PNG or JPEG file"
+        told = f"{written} has no folder with a PNG or JPEG file"
         hint = "a folder a class: birds/a.png, cats/b.png"
         raise problem("E-DATA-FORMAT", told, hint=hint)
     return found, classes
@@ -68,10 +66,8 @@ def _size(options: Options) -> tuple[int, int] | None:
     size = options.get("size")
     if size is None:
         return None
-    pair = (size, size) if isinstance(size, int) else tuple(size)
-    if len(pair) != 2 or not all(type(n) is int and n > 0 for n in pair):
-        raise problem("E-OPTION-VALUE", f":size is a number or (height width), not {size}")
-    return int(pair[0]), int(pair[1])
+    height, width = (size, size) if isinstance(size, int) else size
+    return int(height), int(width)
 
 
 def _first_size(path: Path) -> tuple[int, int]:

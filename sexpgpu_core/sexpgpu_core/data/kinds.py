@@ -22,7 +22,8 @@ class SourceOption(NamedTuple):
 
 class SourceKind(NamedTuple):
     """`header`: Options -> Header, without NumPy; `load`: Options -> Reader or StreamReader.
-    `most`: arguments before the options, at most; None where any number stands."""
+    `argument`: the Lisp type of what stands before the options, `least` to `most` times; None where
+    any number stands."""
 
     kind: str
     shape: str  # table, stream
@@ -33,6 +34,8 @@ class SourceKind(NamedTuple):
     needs: tuple[str, ...] = ()
     remote: bool = False
     most: int | None = None
+    least: int = 0
+    argument: str = "(or string list)"
 
 
 _HERE = "sexpgpu_core.data."
@@ -42,7 +45,10 @@ _TOKENIZER = SourceOption(
     ":bytes",
     "bytes (t), or the distinct characters in order",
 )
-_COUNT = SourceOption("examples", "(integer 1)", None, "how many there are")
+_SIDE = "(integer 1 65536)"
+_SIZE = f"(or {_SIDE} (cons {_SIDE} (cons {_SIDE} null)))"
+_EXAMPLES = f"(integer 1 {2**62})"
+_COUNT = SourceOption("examples", _EXAMPLES, None, "how many there are")
 _FILES = SourceOption("*", "(or string list)", "nil", "a field's name with its file, files or glob")
 
 SOURCES: tuple[SourceKind, ...] = (
@@ -53,6 +59,7 @@ SOURCES: tuple[SourceKind, ...] = (
         (_TOKENIZER,),
         _HERE + "text:files_header",
         _HERE + "text:FileText",
+        least=1,
     ),
     SourceKind(
         "python-stdlib",
@@ -90,6 +97,7 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "arrays:npz_header",
         _HERE + "arrays:NpzTable",
         most=1,
+        least=1,
     ),
     SourceKind(
         "npy",
@@ -108,6 +116,7 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "tensor_files:header",
         _HERE + "tensor_files:SafetensorsTable",
         most=1,
+        least=1,
     ),
     SourceKind(
         "token-shards",
@@ -119,17 +128,19 @@ SOURCES: tuple[SourceKind, ...] = (
         ),
         _HERE + "shards:header",
         _HERE + "shards:TokenShards",
+        least=1,
     ),
     SourceKind(
         "csv",
         "table",
         "Columns of csv files by name or number: whole numbers i32, others f32, the rest is text.",
         (
-            SourceOption("separator", "string", '","', "what stands between cells"),
+            SourceOption("separator", "(string 1)", '","', "what stands between cells"),
             SourceOption("header", "boolean", "t", "nil where the first line is data"),
         ),
         _HERE + "tabular:csv_header",
         _HERE + "tabular:CsvTable",
+        least=1,
     ),
     SourceKind(
         "jsonl",
@@ -141,6 +152,7 @@ SOURCES: tuple[SourceKind, ...] = (
         ),
         _HERE + "tabular:jsonl_header",
         _HERE + "tabular:json_reader",
+        least=1,
     ),
     SourceKind(
         "parquet",
@@ -150,6 +162,7 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "columnar:parquet_header",
         _HERE + "columnar:ParquetTable",
         ("sexpgpu[arrow]",),
+        least=1,
     ),
     SourceKind(
         "arrow",
@@ -159,21 +172,22 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "columnar:arrow_header",
         _HERE + "columnar:ArrowFileTable",
         ("sexpgpu[arrow]",),
+        least=1,
     ),
     SourceKind(
         "images",
         "table",
         "A folder a class of PNG or JPEG files: image u8 (h w 3), label i32 by sorted names.",
         (
-            SourceOption(
-                "size", "(or (integer 1) list)", "nil", "n or (h w), to which each is scaled"
-            ),
+            SourceOption("size", _SIZE, "nil", "n or (h w), to which each is scaled"),
             SourceOption("channels", "(member 1 3 4)", "3", "grey, colours, colours and alpha"),
         ),
         _HERE + "images:header",
         _HERE + "images:Images",
         ("sexpgpu[images]",),
         most=1,
+        least=1,
+        argument="string",
     ),
     SourceKind(
         "synthetic",
@@ -183,12 +197,14 @@ SOURCES: tuple[SourceKind, ...] = (
         _HERE + "synthetic:header",
         _HERE + "synthetic:Synthetic",
         most=1,
+        least=1,
+        argument="function",
     ),
     SourceKind(
         "none",
         "table",
         "No fields: the data is drawn in prepare. :examples n makes an epoch.",
-        (SourceOption("examples", "(integer 1)", "nil", "examples of an epoch"),),
+        (SourceOption("examples", _EXAMPLES, "nil", "examples of an epoch"),),
         _HERE + "nothing:header",
         _HERE + "nothing:Nothing",
         most=0,

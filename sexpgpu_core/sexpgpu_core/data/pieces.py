@@ -29,7 +29,7 @@ def pieces(kind: str, paths: Sequence[Path], options: Options) -> Iterator[Piece
 def one(kind: str, text: str, column: str, names: Sequence[str], options: Options) -> str:
     """A cell, or the value of a key, in the text of one row, as it is written there."""
     if kind == "csv":
-        return next(csv.reader([text], delimiter=_separator(options)))[names.index(column)]
+        return str(next(_reader([text], options))[names.index(column)])
     value = json.loads(text).get(column)
     return "" if value is None else value if isinstance(value, str) else json.dumps(value)
 
@@ -71,13 +71,18 @@ class _Rows:
         return made
 
 
-def _separator(options: Options) -> str:
-    return options.get("separator") or ","
+def _reader(lines: Iterable[str], options: Options) -> Any:
+    """Raises E-OPTION-VALUE of a separator that ends cells or lines otherwise."""
+    separator = options.get("separator") or ","
+    if separator in '"\r\n':
+        told = f":separator of csv is {separator!r}, which quotes or ends what it would part"
+        raise problem("E-OPTION-VALUE", told, option="separator")
+    return csv.reader(lines, delimiter=separator)
 
 
 def _csv(path: Path, lines: Lines, options: Options) -> Iterator[Piece]:
     """Every row has as many cells as the first."""
-    reader = csv.reader(lines, delimiter=_separator(options))
+    reader = _reader(lines, options)
     names: list[str] | None = None
     held, end = _Rows(path, True), lines.at
     for cells in _whole(path, reader):

@@ -37,8 +37,6 @@ def header(options: Options) -> Header:
 
 def shards(options: Options) -> list[Shard]:
     """The files in order. Raises E-DATA-FORMAT where a size does not fit."""
-    if not options["arguments"]:
-        raise problem("E-OPTION", "(token-shards ...) needs a path", kind="token-shards")
     wanted = str(options.get("dtype") or ":u16")
     paths = files.paths_of(options["arguments"], options["base"])
     return [_shard(path, wanted) for path in paths]

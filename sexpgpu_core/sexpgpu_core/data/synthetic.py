@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import problem
-from ..evaluator.values import Function
 from ..experiment.protocols import Header, Options
 from .mapping import type_of
 
@@ -31,14 +30,12 @@ def _made(options: Options, examples: Sequence[int]) -> list[dict[str, Any]]:
     """Fields of some examples."""
     import hashlib
 
-    given = options["arguments"]
-    if len(given) != 1 or not isinstance(given[0], Function):
-        raise problem("E-OPTION-VALUE", "(synthetic ...) takes a function of an example's number")
+    (function,) = options["arguments"]
     seeds = [
         int.from_bytes(hashlib.sha256(f"synthetic {i}".encode()).digest()[:8], "little")
         for i in examples
     ]
-    values = options["host"].map(given[0], list(examples), seeds)
+    values = options["host"].map(function, list(examples), seeds)
     return [value if isinstance(value, dict) else {"x": value} for value in values]
 
 
@@ -55,7 +52,9 @@ class Synthetic:
     def read(self, indices: Any, out: Mapping[str, np.ndarray]) -> None:
         import numpy as np
 
-        wanted = np.arange(len(self))[indices].tolist()
+        whole = isinstance(indices, slice)
+        found = np.arange(*indices.indices(len(self))) if whole else np.asarray(indices)
+        wanted = found.tolist()
         for at, made in enumerate(_made(self._options, wanted)):
             for name, target in out.items():
                 if name not in made or type_of(name, made[name]).shape != target.shape[1:]:

@@ -55,8 +55,6 @@ def _given(kind: str, paths: Sequence[Path], options: Options) -> tuple[Any, ...
 
 
 def _paths(kind: str, options: Options) -> tuple[Path, ...]:
-    if not options["arguments"]:
-        raise problem("E-OPTION", f"({kind} ...) needs a path", kind=kind)
     return tuple(files.paths_of(options["arguments"], options["base"]))
 
 

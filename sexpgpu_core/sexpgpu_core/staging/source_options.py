@@ -26,8 +26,8 @@ def complete(
 ) -> dict[str, Any]:
     """A source's options: what was given, defaults for the rest, `arguments`, `base` and `host`.
 
-    Raises E-OPTION for a keyword that the kind does not take or that it misses, and for arguments
-    that it does not take; E-OPTION-VALUE for a value of another type.
+    Raises E-OPTION for a keyword that the kind does not take or that it misses, and for
+    arguments that it does not take or that it misses; E-OPTION-VALUE for a value of another type.
     """
     known = {option.name: option for option in row.options}
     options: dict[str, Any] = {"arguments": arguments, "base": base}
@@ -44,6 +44,7 @@ def complete(
             raise unknown_option(f"({row.kind} ...)", f":{name}", [f":{k}" for k in known], None)
         _check(row.kind, name, option, value)
         options[name] = value
+    _check_arguments(row, arguments)
     missing = [n for n, o in known.items() if n != "*" and o.default is None and n not in options]
     if missing:
         name, told = missing[0], f"({row.kind} ...) needs :{missing[0]}"
@@ -54,13 +55,30 @@ def complete(
 
 def _count(row: Any, arguments: tuple[Any, ...]) -> None:
     most = row.most
-    if most is None or len(arguments) <= most:
-        return
-    takes = f"at most {most}" if most else "none"
-    told = f"({row.kind} ...) has {len(arguments)} arguments before its options, and takes {takes}"
-    named = " ".join(f":{o.name}" for o in row.options if o.name != "*")
-    hint = f"options: {named}" if named else f"leave out {describe(lisp_value(arguments[most]))}"
-    raise problem("E-OPTION", told, hint=hint, kind=row.kind)
+    if most is not None and len(arguments) > most:
+        takes = f"at most {most}" if most else "none"
+        told = f"({row.kind} ...) has {len(arguments)} arguments before its options, "
+        named = " ".join(f":{o.name}" for o in row.options if o.name != "*")
+        hint = f"options: {named}" if named else f"leave out {shown(arguments[most])}"
+        raise problem("E-OPTION", f"{told}and takes {takes}", hint=hint, kind=row.kind)
+
+
+def _check_arguments(row: Any, arguments: tuple[Any, ...]) -> None:
+    """They are of the row's type, and as many as it needs."""
+    wanted = _WANTED.get(row.argument, row.argument)
+    if len(arguments) < row.least:
+        raise problem("E-OPTION", f"({row.kind} ...) needs {wanted}", kind=row.kind)
+    for argument in arguments:
+        if not _is_of(argument, row.argument):
+            told = f"{shown(argument)} is no argument of {row.kind}, which takes {wanted}"
+            raise problem("E-OPTION-VALUE", told, kind=row.kind)
+
+
+_WANTED = {
+    "(or string list)": "a path, a glob or a list of them",
+    "string": "a path",
+    "function": "a function of an example's number",
+}
 
 
 def _check(kind: str, name: str, option: Any, value: Any) -> None:
@@ -68,7 +86,7 @@ def _check(kind: str, name: str, option: Any, value: Any) -> None:
     if optional or _is_of(value, option.type):
         return
     wanted = "a list of names, each with its weight" if option.type == KEYS else option.type
-    told = f":{name} of {kind} is {describe(lisp_value(value))}, wants {wanted}"
+    told = f":{name} of {kind} is {shown(value)}, wants {wanted}"
     hint = f"give {wanted}" + (f": {option.doc}" if option.doc else "")
     raise problem("E-OPTION-VALUE", told, hint=hint, option=name)
 
@@ -83,6 +101,11 @@ def _is_key(item: Any) -> bool:
     """(name, weight)"""
     is_pair = isinstance(item, (tuple, list)) and len(item) == 2
     return is_pair and isinstance(item[0], str) and isinstance(item[1], (int, float))
+
+
+def shown(value: Any) -> str:
+    """A value that a declaration keeps, as Lisp writes it."""
+    return describe(lisp_value(value))
 
 
 @cache

@@ -48,9 +48,12 @@ class Slot:
         )
         return found.locate(self.span)
 
-    def integer(self, least: int | None = None) -> int:
-        if self.value.__class__ is not int or (least is not None and self.value < least):
+    def integer(self, least: int | None = None, most: int | None = None) -> int:
+        wrong = self.value.__class__ is not int
+        if wrong or (least is not None and self.value < least):
             raise self.refuse("an integer" if least is None else f"an integer from {least}")
+        if most is not None and self.value > most:
+            raise self.refuse(f"an integer from {least} to {most:,}")
         return self.value  # type: ignore[no-any-return]
 
     def number(self) -> float:

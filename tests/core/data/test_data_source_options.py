@@ -5,19 +5,22 @@ from __future__ import annotations
 import pytest
 from loader_text import loader_of
 
-from sexpgpu_core.data.kinds import SOURCES, by_name
+from sexpgpu_core.data.kinds import _SIZE, SOURCES, by_name
 from sexpgpu_core.diagnostics import Problem, Problems
+from sexpgpu_core.evaluator.values import Function
 from sexpgpu_core.staging.source_options import complete
 
+LIST = Function("list", list)
 KINDS = by_name(SOURCES)
 WRONG = {
     "(member t :bytes :chars)": [3, 1.5, ":words", "bytes", (1,)],
     "(member :u16 :u32)": [16, ":u8", "u16", None, True],
     "(member 1 3 4)": [2, 3.0, "3", None, True],
+    f"(integer 1 {2**62})": [0, -1, 1.5, "s", 10**30, (1,)],
     "(integer 1)": [0, -1, 1.5, "s", ":all", True, (1,), print],
-    "string": [1, ":comma", None, True, (",",)],
+    "(string 1)": [1, ":comma", None, True, (",",), "", ";;"],
     "boolean": [0, 1, ":false", "no", ("t",)],
-    "(or (integer 1) list)": [0, 1.5, "28", ":big", True, print],
+    _SIZE: [0, 1.5, "28", ":big", True, print, 65537, (3,), (1, 2, 3), (1, 0)],
     "(or string list)": [1, 2.5, ":path", True, print],
     "keys": [1, "text", True, (("text",),), ((1, 1),), (("text", "1"),)],
 }
@@ -30,6 +33,12 @@ def told(work):
         work()
     found = raised.value
     return found.diagnostic if isinstance(found, Problem) else found.diagnostics[0]
+
+
+def needed(row, count=None):
+    """So many arguments of a kind as it needs."""
+    one = LIST if row.argument == "function" else "a"
+    return (one,) * (row.least if count is None else count)
 
 
 def required(row):
@@ -49,17 +58,17 @@ def test_a_value_of_another_type_is_told_by_its_option(row, option, value):
 
 @pytest.mark.parametrize(("row", "option"), OPTIONS, ids=[f"{r.kind}-{o.name}" for r, o in OPTIONS])
 def test_a_default_is_of_its_type_and_may_be_written(row, option):
-    options = complete(row, (), required(row), ".")
+    options = complete(row, needed(row), required(row), ".")
     if option.name in options:
         written = {**required(row), option.name: options[option.name]}
-        assert complete(row, (), written, ".") == options
+        assert complete(row, needed(row), written, ".") == options
     else:
         assert option.name == "*"
 
 
 @pytest.mark.parametrize("row", SOURCES, ids=lambda row: row.kind)
 def test_more_arguments_than_a_kind_takes_are_told(row):
-    given = ("a",) * ((row.most or 0) + 1)
+    given = needed(row, (row.most or 0) + 1)
     if row.most is None:
         assert complete(row, given, required(row), ".")["arguments"] == given
         return
@@ -76,14 +85,14 @@ def test_more_arguments_than_a_kind_takes_are_told(row):
         ("(python-stdlib :limit 0)", "E-OPTION-VALUE", "wants (integer 1)"),
         ("(python-stdlib 5)", "E-OPTION", "takes none"),
         ("(digits 3)", "E-OPTION", "takes none"),
-        ('(csv "a.csv" :separator 3)', "E-OPTION-VALUE", "wants string"),
+        ('(csv "a.csv" :separator 3)', "E-OPTION-VALUE", "wants (string 1)"),
         ('(csv "a.csv" :header 0)', "E-OPTION-VALUE", "wants boolean"),
-        ('(images "p" :size 1.5)', "E-OPTION-VALUE", "wants (or (integer 1) list)"),
-        ('(images "p" :size t)', "E-OPTION-VALUE", "wants (or (integer 1) list)"),
+        ('(images "p" :size 1.5)', "E-OPTION-VALUE", "wants (or (integer 1 65536)"),
+        ('(images "p" :size t)', "E-OPTION-VALUE", "wants (or (integer 1 65536)"),
         ('(idx :image 3 :label "b")', "E-OPTION-VALUE", "wants (or string list)"),
         ('(npy "a.npy" "b.npy")', "E-OPTION", "takes at most 1"),
         ("(synthetic (lambda (i) (list :x i)))", "E-OPTION", "needs :examples"),
-        ("(none :examples :many)", "E-OPTION-VALUE", "wants (integer 1)"),
+        ("(none :examples :many)", "E-OPTION-VALUE", "wants (integer 1"),
     ],
 )
 def test_a_mistake_in_a_source_stands_at_the_source(tmp_path, source, code, part):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from ...diagnostics import Change, Edit, Problem, problem
@@ -31,8 +31,17 @@ from ..syntax import (
     tails,
     take_doc,
 )  # fmt: skip
+from .loader_values import (
+    filled,
+    made_dtype,
+    made_filling,
+    made_maps,
+    made_method,
+    made_ranges,
+    made_windows,
+    marked,
+)  # fmt: skip
 from .sources import made_source, read_source
-from .windows import made_windows
 
 CLAUSES = (
     "source", "fields", "windows", "whole", "split-by", "stage", "batch", "map", "counter",
@@ -244,7 +253,7 @@ class LoaderReader:
             self._check_whole()
         stages = {name: self._made_stage(name, o, s) for name, (o, s) in self.stages.items()}
         fields = tuple(
-            (name, _filled(place), _filled(dtype), {k: s.python() for k, s in options.items()})
+            (name, filled(place), made_dtype(dtype), made_filling(options))
             for name, place, dtype, options in self.read.get("fields", ())
         )
         batch = self.read.get("batch")
@@ -255,10 +264,10 @@ class LoaderReader:
             fields,
             made_windows(self.read["windows"]) if "windows" in self.read else None,
             bool(self.read.get("whole")),
-            _filled(self.read.get("split-by")),
+            made_method(self.read.get("split-by")),
             stages,
             batch.integer(1) if batch is not None else None,
-            _made_maps(self.maps),
+            made_maps(self.maps),
             {name: slot.function() for name, slot in self.counters.items()},
             self.d.span,
         )
@@ -287,7 +296,7 @@ class LoaderReader:
         mask = options.get("mask")
         return StageDeclaration(
             name,
-            _made_ranges(options.get("split")),
+            made_ranges(options.get("split")),
             options["order"].choice(ORDERS) if "order" in options else None,
             number("batch"),
             made_windows(options["windows"]) if "windows" in options else None,
@@ -295,9 +304,9 @@ class LoaderReader:
             number("steps"),
             number("microbatches"),
             options["precision"].choice(PRECISIONS) if "precision" in options else None,
-            (mask[0], mask[1].python()) if mask else None,
-            _made_maps(options.get("map", ())),
-            _filled(options.get("split-by")),
+            (mask[0], marked(mask[1])) if mask else None,
+            made_maps(options.get("map", ())),
+            made_method(options.get("split-by")),
             span,
         )
 
@@ -341,44 +350,3 @@ def _unknown_clause(word: str, form: Cons) -> Problem:
     return problem(
         "E-OPTION", f"a loader has no clause {word}", hint=hint, edit=edit, option=word
     ).locate(span)
-
-
-def _filled(value: Any) -> Any:
-    if isinstance(value, Slot):
-        return value.python()
-    if isinstance(value, (list, tuple)):
-        return tuple(_filled(v) for v in value)
-    return value
-
-
-def _made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
-    if read is None:
-        return ((0.0, 1.0),)
-    if isinstance(read, Slot):
-        given = read.python()
-        if not isinstance(given, tuple) or not given:
-            raise read.refuse("two fractions, as (0 0.9)")
-        pairs = list(given) if isinstance(given[0], tuple) else [given]
-        span = read.span
-    else:
-        pairs = [(a.number(), b.number()) for a, b in read]
-        span = read[0][0].span
-    found = []
-    for low, high in pairs:
-        if not 0 <= low <= high <= 1:
-            raise problem(
-                "E-OPTION-VALUE",
-                f":split ({low:g} {high:g}) is no part of 0 to 1",
-                hint=":split (0 0.9)",
-            ).locate(span)
-        if low < high:
-            found.append((float(low), float(high)))
-    if not found:
-        raise problem(
-            "E-OPTION-VALUE", ":split leaves no example", hint="an empty range stands beside others"
-        ).locate(span)
-    return tuple(found)
-
-
-def _made_maps(maps: Sequence[tuple[str, Slot]]) -> tuple[tuple[str, Any], ...]:
-    return tuple((name, slot.function()) for name, slot in maps)
