@@ -15,7 +15,9 @@ from sexpgpu_core.kernels.kernel import View
 from .dnn import attention_graph
 from .frame import Frame
 from .memory import Arena
+from .plain_attention import plain_attention
 from .planned import Planned
+from .providers import taken
 from .work import LibraryCall
 
 
@@ -36,7 +38,10 @@ def attention(frame: Frame) -> None:
             array[...] = value
 
     addresses = tuple(s.address for s in sides)
-    work = Planned(attention_graph(call), addresses)
+    work = taken(frame, "cuDNN", lambda: Planned(attention_graph(call), addresses))
+    if work is None:
+        plain_attention(frame)
+        return
     frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
 
 

@@ -130,6 +130,7 @@ def _node(call: NodeCall, records: list[Record], gpu: Gpu) -> Entry:
     starts = len(records)
     shapes = " x ".join("".join(f"{n} " for n in v.shape).strip() for v in call.inputs[:2])
     name = f"{operation} {shapes}" if library or ours else operation
+    name = f"plain {name}" if ours else name
     return Entry(
         name, library, moved, flops, time + starts * START, (operation,), call.nodes, starts
     )
@@ -210,7 +211,7 @@ def ours(draft: Draft, graph: Graph) -> list[dict[str, Any]]:
         nodes = draft.plan.calls[refused.call].nodes
         row = {
             "operations": [refused.operation],
-            "reason": f"a plain kernel of ours: {refused.why}",
+            "reason": refused.why,
             **_origin(nodes, graph),
         }
         row.pop("scope", None)

@@ -77,13 +77,52 @@ GRAPHS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
 }
 
+AT = {"strides": (2, 1), "dilations": (1, 2), "padding": ((1, 0), (2, 2)), "groups": 2}
+PLAIN: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    **{
+        f"product of {dtype}": (
+            lambda b, x, y: b("matmul", x, y, **{"transpose-y": True}),
+            {"x": normal((3, 33, 16), dtype), "y": normal((3, 40, 16), dtype)},
+        )
+        for dtype in ("f64", "f32", "bf16", "f16")
+    },
+    "end of a product": (
+        lambda b, x, y, z: dict(zip("ab", b.several("matmul-gelu", x, y, z))),
+        {"x": normal((8, 24), "bf16"), "y": normal((24, 16), "bf16"), "z": normal((16,), "bf16")},
+    ),
+    "convolution": (
+        lambda b, x, w: b("conv", x, w, **AT),
+        {"x": normal((2, 9, 8, 6), "bf16"), "w": normal((3, 2, 3, 4), "bf16")},
+    ),
+    "input's gradient": (
+        lambda b, g, w: b("conv-input-gradient", g, w, **AT, **{"input-shape": (2, 9, 8, 6)}),
+        {"g": normal((2, 4, 10, 4)), "w": normal((3, 2, 3, 4))},
+    ),
+    "weight's gradient": (
+        lambda b, x, g: b("conv-weight-gradient", x, g, **AT, **{"kernel-shape": (3, 2, 3, 4)}),
+        {"x": normal((2, 9, 8, 6)), "g": normal((2, 4, 10, 4))},
+    ),
+    "attention": (
+        lambda b, q: dict(zip("ab", b.several("attention-forward", q, q, q, causal=True))),
+        {"q": normal((1, 4, 2, 128), "bf16")},
+    ),
+    "attention's gradient": (
+        lambda b, q, kept: dict(
+            zip("abc", b.several("attention-backward", *(q,) * 5, kept, causal=True, window=3))
+        ),
+        {"q": normal((1, 4, 2, 128), "bf16"), "kept": normal((1, 2, 4))},
+    ),
+}
+"""Where a library is not there."""
 
-@pytest.mark.parametrize("name", GRAPHS)
+
+@pytest.mark.parametrize("name", [*GRAPHS, *PLAIN])
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
 def test_a_kernel_is_assembled_without_a_stack(
-    name: str, architecture: str, tmp_path: Path
+    name: str, architecture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make, inputs = GRAPHS[name]
+    make, inputs = {**GRAPHS, **PLAIN}[name]
+    monkeypatch.setenv("SEXPGPU_LIBRARIES", "none" if name in PLAIN else "")
     for launch in launches(graph_of(make, **inputs)):
         text = compile_text(launch.unit.text(), launch.unit.name, architecture)
         path = tmp_path / "kernel.ptx"

@@ -48,18 +48,23 @@ SAMPLE = [
     ("digits", "f16"),
 ]
 EACH = [(name, precision) for name in NAMES for precision in ("f32", "bf16", "f16")]
+ALONE = [
+    *(("chars", "f32"), ("chars", "bf16"), ("llama-chars", "bf16")),
+    *(("mnist", "f32"), ("unet-diffusion-mnist", "f32")),
+]
+"""Without libraries; heads of 8 elements, which attention's own kernels take."""
 TOLERANCE = {"f32": 2e-5, "bf16": 3e-2, "f16": 3e-2}
 """Of what a step gives, relative to the greatest of its kind."""
 
 
-def small(folder: Folder, name: str, precision: str) -> Any:
+def small(folder: Folder, name: str, precision: str, sizes: dict[str, str]) -> Any:
     """An example, loaded: with few examples in a batch, and a precision."""
     text = (EXAMPLES / f"{name}.lisp").read_text("utf-8")
     text = re.sub(r"^( *)\(batch \d+\)", r"\1(batch 3)", text, flags=re.M)
     path = folder.write(
         f"{name}.lisp", text.replace("(defrun ", f"(defrun :precision :{precision} ")
     )
-    return api.load(path, variant="smoke", sets=list(SIZES[name].items()))
+    return api.load(path, variant="smoke", sets=list(sizes.items()))
 
 
 def stepped(loaded: Any, device: str) -> dict[str, Any]:
@@ -106,7 +111,25 @@ def test_a_step_of_an_example_is_the_references(
         pytest.importorskip("sklearn")
     monkeypatch.chdir(ready.path)
     monkeypatch.setenv("SEXPGPU_CACHE", str(ready.cache))
-    loaded = small(ready, name, precision)
+    agree(small(ready, name, precision, SIZES[name]), precision)
+
+
+@pytest.mark.parametrize(("name", "precision"), EACH if WHOLE else ALONE)
+def test_a_step_without_libraries_is_the_references(
+    ready: Folder, name: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products, convolutions and attention by kernels of ours."""
+    if name == "digits":
+        pytest.importorskip("sklearn")
+    monkeypatch.chdir(ready.path)
+    monkeypatch.setenv("SEXPGPU_CACHE", str(ready.cache))
+    monkeypatch.setenv("SEXPGPU_LIBRARIES", "none")
+    sizes = {**SIZES[name], **({"width": "16"} if "heads" in SIZES[name] else {})}
+    agree(small(ready, name, precision, sizes), precision)
+
+
+def agree(loaded: Any, precision: str) -> None:
+    """A step of the device leaves what the reference's leaves."""
     ours, plain = (stepped(loaded, device) for device in ("cuda-emulated", "reference"))
     assert ours.keys() == plain.keys() >= {"loss"}
     scales: dict[str, float] = {}
