@@ -125,8 +125,10 @@ class Graph:
 
     def choices(self, most: int, limit: int) -> list[Choice]:
         """Plans by their numbers, the likeliest first, built; with workspaces of at most `limit`
-        bytes."""
-        found = []
+        bytes. Where no plan asks for so little, the one that asks for least: attention's backward
+        pass adds in a fixed order out of a sum of its own for every 128 keys."""
+        found: list[Choice] = []
+        least: Choice | None = None
         for number in range(self.plans):
             try:
                 self._graph.build_plan_at_index(number)
@@ -135,9 +137,11 @@ class Graph:
             size = int(self._graph.get_workspace_size_plan_at_index(number))
             if size <= limit:
                 found.append(Choice(str(number), size))
+            elif least is None or size < least.workspace:
+                least = Choice(str(number), size)
             if len(found) == most:
                 break
-        return found
+        return found or ([least] if least is not None else [])
 
     def build(self, choice: Choice) -> None:
         self._graph.build_plan_at_index(int(choice.algorithm))
@@ -151,10 +155,16 @@ class Graph:
 
 
 class Here:
-    """cuDNN on the current GPU, with a handle of this process."""
+    """cuDNN on the current GPU, with a handle of this process. Raises E-DEVICE-ABSENT,
+    E-DEVICE-FAULT where it does not start."""
 
     def __init__(self) -> None:
-        self._handle = library().create_handle()
+        cudnn = library()
+        try:
+            self._handle = cudnn.create_handle()
+        except RuntimeError as error:
+            told = f"cuDNN does not start: {error}"
+            raise problem("E-DEVICE-FAULT", told, library="cuDNN") from error
 
     def version(self) -> int:
         return int(library().backend_version())

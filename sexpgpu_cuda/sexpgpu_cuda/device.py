@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sexpgpu_core.device import DeviceFacts, Unit, World
-from sexpgpu_core.diagnostics import problem
-from sexpgpu_core.plan.plan import Persistent, Region
+from sexpgpu_core.plan.plan import Persistent
 
 from .operations import LIBRARY_OPERATIONS
 
@@ -76,10 +75,11 @@ class EmulatedDevice:
     ) -> CudaSession:
         """Raises E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE, E-USAGE-VALUE."""
         from .emulated_driver import EmulatedDriver
+        from .footprint import footprint, refuse_memory
         from .providers import wanted
         from .session import CudaSession, Ways
 
-        refuse_memory(units, persistent, memory(), "the machine has")
+        refuse_memory(footprint(units, persistent, False), memory(), "the machine has")
         driver = EmulatedDriver(os.environ.get("SEXPGPU_CHECK") == "1")
         return CudaSession(units, persistent, driver, Ways(poisoned=True), wanted())
 
@@ -96,20 +96,6 @@ def llvm_version() -> str:
     from importlib.metadata import version
 
     return version("llvmlite")
-
-
-def refuse_memory(units: Sequence[Unit], persistent: Persistent, there: int, told: str) -> None:
-    """Raises E-DEVICE-MEMORY where a run needs more than `there` is; 0 where nothing says."""
-    plans = [u.plan for u in units if u.plan is not None]
-    transient = max((p.bytes.get(Region.TRANSIENT, 0) for p in plans), default=0)
-    needed = persistent.bytes + transient
-    if there and needed > there:
-        raise problem(
-            "E-DEVICE-MEMORY",
-            f"the run needs {needed / 1e9:.1f} GB, {told} {there / 1e9:.1f} GB",
-            needed=needed,
-            available=there,
-        )
 
 
 def load(options: Mapping[str, Any] | None = None) -> EmulatedDevice:

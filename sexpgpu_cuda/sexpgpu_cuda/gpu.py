@@ -10,7 +10,7 @@ from sexpgpu_core.device import DeviceFacts, Unit, World
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.plan.plan import Persistent
 
-from .device import ALONE, EmulatedDevice, llvm_version, refuse_memory
+from .device import ALONE, EmulatedDevice, llvm_version
 
 if TYPE_CHECKING:
     from .session import CudaSession
@@ -60,13 +60,15 @@ class GpuDevice(EmulatedDevice):
         threads: int = 0,
     ) -> CudaSession:
         """Raises E-DEVICE-ABSENT, E-DEVICE-MEMORY, E-DEVICE-OPERATION, E-DEVICE-COMPILE."""
+        from .footprint import footprint, refuse_memory
         from .providers import here
         from .real_driver import RealDriver
         from .session import CudaSession, Ways
 
         driver = RealDriver()
         try:
-            refuse_memory(units, persistent, driver.properties().free, "the GPU has free")
+            needed, free = footprint(units, persistent, True), driver.properties().free
+            refuse_memory(needed, free, "the GPU has free")
             checked = os.environ.get("SEXPGPU_CHECK") == "1"
             ways = Ways(not checked, checked, checked)
             return CudaSession(units, persistent, driver, ways, here())

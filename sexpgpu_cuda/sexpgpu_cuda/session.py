@@ -17,7 +17,7 @@ from .issue import Issue
 from .program import CudaProgram, Lane
 from .providers import WHOLE, Libraries
 from .rooms import DriverRooms, Room
-from .tuning import tuning
+from .tuning import tuning, workspace
 from .work import LibraryCall, Loop, Record
 
 
@@ -64,16 +64,19 @@ class CudaSession:
         self.kernels: dict[str, dict[str, int]] = {}
         self.seconds: dict[str, float] = {}
         self._programs: dict[str, CudaProgram] = {}
-        for name, plan in plans.items():
-            self._take(name, plan)
+        drafts = {name: self._draft(plan) for name, plan in plans.items()}
+        wanted = max((self._prepared(name, d) for name, d in drafts.items()), default=0)
+        self._workspace = Room(workspace(driver, wanted), wanted)
+        for name, draft in drafts.items():
+            self._take(name, draft)
 
     @property
     def held(self) -> int:
         """Bytes of the device's memory."""
-        return self._rooms.held
+        return self._rooms.held + self._workspace.size
 
-    def _take(self, name: str, plan: Plan) -> None:
-        draft = Draft(
+    def _draft(self, plan: Plan) -> Draft:
+        return Draft(
             plan,
             self._rooms,
             self._persistent,
@@ -82,15 +85,19 @@ class CudaSession:
             self._ways.poisoned,
             self._libraries,
         )
+
+    def _prepared(self, name: str, draft: Draft) -> int:
+        """A program's calls of libraries made ready; bytes of the workspace that they want."""
+        tuning().program(name)
+        return max(map(self.driver.prepare, calls(draft.records)), default=0)
+
+    def _take(self, name: str, draft: Draft) -> None:
+        """What is captured has the workspace's address: it stays where and as large as it is."""
         began, before = time.perf_counter(), set(self._codes.made)
         keys = self._codes.take(draft.records)
         made = self._codes.made - before
         self.kernels[name] = {"kernels": len(keys), "cached": len(keys - made)}
         self.seconds[name] = time.perf_counter() - began
-        tuning().program(name)
-        wanted = max(map(self.driver.prepare, calls(draft.records)), default=0)
-        if wanted > self._workspace.size:
-            self._workspace = self._rooms.room(wanted)
         driver, main = self.driver, self._lane.main
         alone = self._ways.one_by_one
         issue = Issue(driver, self._codes, main, self._workspace.address, alone)
@@ -98,11 +105,15 @@ class CudaSession:
         self._programs[name] = CudaProgram(name, draft, self._lane, issue, graphs)
 
     def add(self, unit: Unit) -> bool:
-        """One more program; False where its transient bytes exceed the region's."""
+        """One more program; False where its transient bytes exceed the region's, or its calls
+        want more than the workspace, which no program that is captured could be moved from."""
         plan = unit.plan
         if plan is None or plan.bytes.get(Region.TRANSIENT, 0) > self._transient.size:
             return False
-        self._take(unit.name, plan)
+        draft = self._draft(plan)
+        if self._prepared(unit.name, draft) > self._workspace.size:
+            return False
+        self._take(unit.name, draft)
         return True
 
     def program(self, name: str) -> CudaProgram:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CANDIDATES = 8
 """Algorithms that are timed, the likeliest first."""
 WORKSPACE = 256 << 20
-"""Bytes that an algorithm may ask for."""
+"""Bytes that an algorithm may ask for, where one does it with so little."""
 ROUNDS, RUNS = 3, 5
 """Each candidate is timed so often, so many launches at a time; its best time counts."""
 
@@ -109,6 +109,13 @@ def room(driver: Driver) -> int:
     if driver not in _rooms:
         _rooms[driver] = driver.allocate(WORKSPACE)
     return _rooms[driver]
+
+
+def workspace(driver: Driver, size: int) -> int:
+    """Address of `size` bytes where a run's calls work: where they were timed, if they were."""
+    if size <= WORKSPACE and driver in _rooms:
+        return _rooms[driver]
+    return driver.allocate(size) if size else 0
 
 
 def timed(
