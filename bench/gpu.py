@@ -1,15 +1,17 @@
 """The check of a machine with a GPU: `python -P -m bench.gpu [--emulated] [--minutes 10]`.
 
 What is asked of it: the driver and what stands below, steps of the examples beside `reference` in
-f32 and bf16, a step as a graph beside its records one by one, a killed run that goes on, the big
-models' step time, the examples beside PyTorch's, compute-sanitizer. A part that fails says so and
-the others go on; a part for which no time is left is left out by name. All of it is written to
-`results/gpu.json`, with `--emulated` nothing unless `--save` says where.
+f32 and bf16, some without its libraries too, a step as a graph beside its records one by one, a
+killed run that goes on, the big models' step time, the examples beside PyTorch's,
+compute-sanitizer. A part that fails says so and the others go on; a part for which no time is left
+is left out by name. All of it is written to `results/gpu.json`, with `--emulated` nothing unless
+`--save` says where.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -73,10 +75,29 @@ def machine(check: Check) -> Iterator[Row]:
 def steps(check: Check) -> Iterator[Row]:
     """Losses and parameters after some steps, beside the reference's."""
     for name in check.names:
-        spec = spec_of(name, check.folder)
-        for precision in ("f32",) if check.emulated else ("f32", "bf16"):
-            yield {"part": "steps", "model": name, "precision": precision,
-                   **_beside(check, spec, precision)}  # fmt: skip
+        yield from _steps(check, name, "steps")
+
+
+def plain(check: Check) -> Iterator[Row]:
+    """The same by kernels of ours alone, no library's."""
+    from sexpgpu_cuda.providers import VARIABLE
+
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = "none"
+    try:
+        for name in check.names[:4]:
+            yield from _steps(check, name, "plain")
+    finally:
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def _steps(check: Check, name: str, part: str) -> Iterator[Row]:
+    spec = spec_of(name, check.folder)
+    for precision in ("f32",) if check.emulated else ("f32", "bf16"):
+        yield {"part": part, "model": name, "precision": precision,
+               **_beside(check, spec, precision)}  # fmt: skip
 
 
 def _beside(check: Check, spec: Spec, precision: str) -> Row:
@@ -98,6 +119,7 @@ def _distance(ours: Ours, plain: Ours, name: str) -> float:
 def replay(check: Check) -> Iterator[Row]:
     """A step as one graph leaves the bits of its records launched one by one."""
     from sexpgpu_cuda.emulated_driver import EmulatedDriver
+    from sexpgpu_cuda.providers import here, wanted
     from sexpgpu_cuda.real_driver import RealDriver
     from sexpgpu_cuda.session import CudaSession, Ways
 
@@ -108,7 +130,9 @@ def replay(check: Check) -> Iterator[Row]:
             ours.session.close()
             driver: Any = EmulatedDriver() if check.emulated else RealDriver()
             job = ours.job
-            session = ours.session = CudaSession(job.units, job.persistent, driver, ways)
+            libraries = wanted() if check.emulated else here()
+            session = CudaSession(job.units, job.persistent, driver, ways, libraries)
+            ours.session = session
             for value in job.persistent.types:
                 session.write(value, job.initial(value))
             ours.program = session.program(ours.stage.step.program)
@@ -199,7 +223,7 @@ def sanitizer(check: Check) -> Iterator[Row]:
 
 
 PARTS: dict[str, Callable[[Check], Iterator[Row]]] = {
-    f.__name__: f for f in (machine, steps, replay, resume, big, sanitizer, beside)
+    f.__name__: f for f in (machine, steps, plain, replay, resume, big, sanitizer, beside)
 }
 
 
