@@ -68,6 +68,8 @@ class Model:
         self.device, self.saved = device, saved
         self.serving = Serving(loaded.experiment, loaded.evaluator, operations, loaded.loaders)
         self.values = export.values(saved, weights)
+        averages = (name.partition("ema:") for name in self.values)
+        self.serving.averaged = frozenset(path for before, _, path in averages if not before) - {""}
         self._threads = threads or 0
         self._opened: dict[Key, Opened] = {}
 
@@ -239,7 +241,7 @@ class Model:
     def _same_values(self, compiled: CompiledOutput) -> None:
         """E-RESUME-PARAM where the checkpoint lacks a value, or has it in another shape."""
         for name, wanted in compiled.persistent.types.items():
-            if name.partition(":")[0] not in ("parameter", "state") or name.startswith(KEPT):
+            if name.partition(":")[0] not in ("parameter", "state", "ema") or name.startswith(KEPT):
                 continue
             array = self.values.get(name)
             found = None if array is None else Type(dtype_of(array), tuple(array.shape))

@@ -98,12 +98,12 @@ def weights(saved: Saved, which: str) -> dict[str, np.ndarray]:
 
 
 def values(saved: Saved, which: str) -> dict[str, np.ndarray]:
-    """What a model is read with, by persistent name: these weights as its parameters, and its
-    states. Raises E-USAGE-VALUE."""
+    """What a model is read with, by persistent name: these weights as its parameters, its states,
+    and what an average is kept of. Raises E-USAGE-VALUE."""
     found = {f"parameter:{path}": array for path, array in weights(saved, which).items()}
     for file in saved.document["files"]:
         every = _read(saved, file["path"])
-        found.update({n: array for n, array in every.items() if n.startswith("state:")})
+        found.update({n: a for n, a in every.items() if n.startswith(("state:", "ema:"))})
     return found
 
 

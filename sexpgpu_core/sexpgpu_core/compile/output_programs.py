@@ -57,6 +57,8 @@ def _read(traces: Iterable[TracedOutput]) -> dict[str, Type]:
         found.update({f"parameter:{p}": v.type for p, v in trace.parameters.items()})
         found.update({f"state:{p}": v.type for p, v in trace.states.items() if not v.rows})
         found.update({f"constant:{n}": file.type for n, file in trace.files.items()})
+        averages = [n for n in trace.graph.inputs() if n.get("kind") == "ema"]
+        found.update({f"ema:{n.get('name')}": n.types[0] for n in averages})
     return found
 
 

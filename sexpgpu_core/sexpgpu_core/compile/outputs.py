@@ -19,6 +19,7 @@ from ..records import NamedTuple
 from ..staging.forms.outputs import Output
 from ..staging.trace import trace_output
 from ..staging.traced import Parameter, TracedOutput
+from .averages import averaged_paths
 from .stages import Tracing
 from .traces import Traces
 
@@ -51,6 +52,7 @@ class Serving:
     ) -> None:
         self.experiment, self.operations = experiment, operations
         self.tracing = tracing or Tracing(experiment, evaluator, operations, loaders)
+        self.averaged: frozenset[str] | None = None  # paths that have an average; None: not known
 
     def output(self, name: str) -> Output:
         """E-USAGE-VALUE where there is none."""
@@ -105,7 +107,7 @@ class Serving:
             fields,
             self.tracing.batch(loader, rows),
             known=known,
-            **(of.told() if of is not None else {}),
+            **(of.told() if of is not None else {"averaged": self.averaged}),
         )
 
     def context(self, name: str) -> int:
@@ -148,6 +150,7 @@ def check_outputs(
     """Traces every output. Raises Problems with the mistakes of all."""
     known = {p: v for s in traces.stages.values() for p, v in s.traced.parameters.items()}
     serving = Serving(traces.experiment, evaluator, operations, loaders)
+    serving.averaged = averaged_paths(traces.stages.values())
     wrong: list[Diagnostic] = []
     for name in traces.experiment.outputs:
         try:

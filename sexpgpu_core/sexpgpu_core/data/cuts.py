@@ -104,7 +104,13 @@ class Whole:
         return {**found, **mask_type(self._mask, found)}
 
     def read(self, places: Any, names: Iterable[str] | None) -> Arrays:
-        return _masked(self._mask, self.fields(), names, self._read)
+        found = _masked(self._mask, self.fields(), names, self._read)
+        if self._mask is not None and "mask" in found and not found["mask"].any():
+            raise problem(
+                "E-DATA-SMALL",
+                f":mask ({' '.join(map(str, self._mask))}) marks none of {found['mask'].size} rows",
+            )
+        return found
 
     def _read(self, wanted: list[str]) -> Arrays:
         return self._columns.read(self._source.reader, None, wanted)

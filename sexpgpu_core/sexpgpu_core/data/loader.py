@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from .mixture import MixtureStage
 
 
-NO_ANSWERS = frozenset(("fields", "arrays", "paths", "options", "keys"))
-"""What headers say that is no answer of `loader-info`."""
-
-
 class Ahead(NamedTuple):
     """Batches that are made before a step asks for them, and the threads that make them."""
 
@@ -115,18 +111,6 @@ class Loader:
         """Size of the vocabulary of a stream, if its header knows it."""
         return self.header().get("vocab")
 
-    def info(self, key: str, stage: str | None = None) -> Any:
-        """`(loader-info text :vocab)`: an answer of the header; `:examples` of the source."""
-        header = self.header(stage)
-        name = key.lstrip(":").lower()
-        answers = {k: v for k, v in header.items() if k not in NO_ANSWERS}
-        answers["examples"] = header.get("count")
-        if answers.get(name) is None:
-            near = nearest(name, answers)
-            hint = f"Did you mean :{near}?" if near else None
-            raise problem("E-FIELD", f"loader {self.name} has no :{name}", hint=hint)
-        return answers[name]
-
     def check(self, training: Sequence[str] = ()) -> list[Diagnostic]:
         """Warnings about overlapping stages, W-STAGE-OVERLAP where both train.
 
@@ -139,16 +123,20 @@ class Loader:
         names = list(self.declaration.stages)
         for i, one in enumerate(names):
             for two in names[i + 1 :]:
-                shared = self._stage(one).shared(self._stage(two))
+                shared: int | str = self._stage(one).shared(self._stage(two))
+                mask = self.declaration.stages[one].mask
+                if self.declaration.whole and mask and mask == self.declaration.stages[two].mask:
+                    shared = f"what the mask ({mask[0]} {mask[1]}) marks"
                 if shared:
                     both = one in training and two in training
                     found.append(self._overlap(one, two, shared, both))
         return [*self.unread, *found]
 
-    def _overlap(self, one: str, two: str, shared: int, both: bool) -> Diagnostic:
+    def _overlap(self, one: str, two: str, shared: int | str, both: bool) -> Diagnostic:
+        told = shared if isinstance(shared, str) else f"{shared:,} examples or tokens"
         return diagnostic(
             "W-STAGE-OVERLAP" if both else "W-SPLIT-OVERLAP",
-            f"stages :{one} and :{two} share {shared:,} examples or tokens",
+            f"stages :{one} and :{two} share {told}",
             span=self.declaration.stages[two].span or self.declaration.span,
             stages=(one, two),
             shared=shared,

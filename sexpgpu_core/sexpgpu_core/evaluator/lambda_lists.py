@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..diagnostics import nearest, problem
-from ..reader import span_of
+from ..diagnostics import Change, Edit, nearest, problem
+from ..reader import element_span, span_of
 from ..records import NamedTuple
 from ..spans import Span
 from .values import NIL, Cons, Symbol, Value, keyword
@@ -134,10 +134,35 @@ class _Parser:
         elif name == "&ENVIRONMENT":
             self.environment = rest.car
         elif self.rest is not None or ORDER[name] <= ORDER.get(self.mode, 0):
-            raise self.wrong(f"{name.lower()} is out of place")
+            raise self._late(name, rest)
         else:
             self.rest, self.mode = pattern, name
         return rest.cdr
+
+    def _late(self, name: str, rest: Cons) -> Exception:
+        """&rest behind &key, moved before it; what it was meant to take is let in."""
+        if name != "&REST" or self.rest is not None or self.keys is None:
+            return self.wrong(f"{name.lower()} is out of place")
+        before, key = self.form, None
+        while before.cdr.cdr is not rest:
+            key = before if getattr(before.car, "name", "") == "&KEY" else key
+            before = before.cdr
+        key = before if getattr(before.car, "name", "") == "&KEY" else key
+        front, last, end = element_span(key), element_span(before), element_span(rest)
+        edit = None
+        if front.__class__ is last.__class__ is end.__class__ is Span:
+            cut = last._replace(start=last.end, end=end.end)
+            put = Change(front._replace(end=front.start), f"&rest {end.text} ")
+            said = getattr(getattr(rest.cdr, "car", None), "name", "") == "&ALLOW-OTHER-KEYS"
+            others = Change(cut, "" if said else " &allow-other-keys")
+            edit = Edit(f"put &rest {end.text} before &key", (put, others))
+        return problem(
+            "E-FORM-SHAPE",
+            "lambda list: &rest stands after &key",
+            hint="&rest comes first, of all keywords; &allow-other-keys lets in unnamed ones",
+            span=self.span,
+            edit=edit,
+        )
 
     def _pattern(self, item: Value) -> Any:
         if item.__class__ is Symbol and item is not NIL:

@@ -139,7 +139,7 @@ def test_characters_are_the_sorted_distinct_ones_of_the_whole_text(tmp_path):
         ),
         tmp_path,
     )
-    assert (loader.vocab, loader.info(":vocab"), loader.header()["tokens"]) == (9, 9, 11)
+    assert (loader.vocab, loader.header()["vocab"], loader.header()["tokens"]) == (9, 9, 11)
     tokens = loader.batch("train", 0)["tokens"][0]
     assert loader.reader().decode(tokens) == "héllo wörld"
     assert tokens.max() == 8

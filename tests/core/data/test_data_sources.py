@@ -190,7 +190,7 @@ def test_pictures_are_read_and_split_so_that_classes_are_alike(pictures):
         '(source (images "p")) (stage :train :split (0 0.5)) (stage :val :split (0.5 1))', pictures
     )
     assert loader.fields("train") == {"image": Type("u8", (6, 5, 3)), "label": Type("i32")}
-    assert loader.info(":classes") == 2
+    assert loader.header()["classes"] == 2
     for stage in ("train", "val"):
         found = everything(loader, stage)
         assert sorted(found["label"].tolist()) == [0, 0, 1, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...diagnostics import problem
 from ...evaluator.definitions import builtin
 from ...evaluator.values import Function, Value
 from ..host import tracer
@@ -36,6 +37,12 @@ def gradient_scale(x: Value, factor: Value) -> Tensor:
 def with_setting(what: str, value: Value, body: Function) -> Value:
     """Calls body with one setting of the trace changed: mode, frozen, policy or copy."""
     t = tracer(what)
+    if (what, value) == ("weights", "ema") and t.averaged is not None and not t.averaged:
+        raise problem(
+            "E-EMA-MISSING",
+            "with-weights :ema, and no average is kept",
+            hint="(groups :ema 0.999 ...)",
+        )
     target = t.builder if what in ("policy", "copy") else t
     before = getattr(target, what)
     setattr(target, what, value(before) if callable(value) else value)

@@ -127,13 +127,17 @@ def _info(loader: str, key: object) -> Value:
     _known(loader)
     name = key.value.name.lower() if key.value.__class__ is Symbol else ""
     facts = collector.header(loader)
+    facts["examples"] = facts.pop("count", None)
     if name not in facts or facts[name] is None:
         known = [k for k, v in facts.items() if isinstance(v, int)]
+        near, listed = nearest(name, known), " ".join(f":{k}" for k in known)
         raise problem(
             "E-OPTION",
             f"loader-info {loader} has no :{name}",
-            hint="known: " + " ".join(f":{k}" for k in known),
+            hint=f"did you mean :{near}?" if near else f"known: {listed or 'none'}",
             option=":" + name,
+            written=":" + name,
+            nearest=":" + near if near else None,
         )
     return lisp_value(facts[name])
 

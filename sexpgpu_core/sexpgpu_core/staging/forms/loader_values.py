@@ -108,4 +108,9 @@ def _made_documents(slot: Slot) -> Any:
 def _made_short(slots: Mapping[str, Slot]) -> Any:
     if "keep-if" in slots:
         return "keep-if", slots["keep-if"].integer(1)
-    return slots["short"].choice(("drop", "pad")) if "short" in slots else None
+    if "short" not in slots:
+        return None
+    name = slots["short"].choice(("drop", "pad", "keep-if"))
+    if name == "keep-if":
+        raise slots["short"].refuse("a number behind it: :short :keep-if 4")
+    return name
