@@ -42,7 +42,7 @@ def attention(frame: Frame) -> None:
     if work is None:
         plain_attention(frame)
         return
-    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
+    frame.records.append(LibraryCall(name, run, addresses, spans, work, frame.number, frame.commit))
 
 
 def _array(arena: Arena, address: int, view: View) -> Any:

@@ -28,7 +28,7 @@ def referenced(frame: Frame) -> None:
         plain_convolution(frame)
         return
     frame.records.append(
-        LibraryCall(name, _stand_in(call), addresses, spans, frame.number, frame.commit, work)
+        LibraryCall(name, _stand_in(call), addresses, spans, work, frame.number, frame.commit)
     )
 
 

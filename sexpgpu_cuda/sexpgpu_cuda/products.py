@@ -77,7 +77,7 @@ def product(frame: Frame) -> None:
         plain_product(frame, turns)
         return
     run = _stand_in(views, given, turns, EPILOGUES[name])
-    frame.records.append(LibraryCall(name, run, addresses, spans, frame.number, frame.commit, work))
+    frame.records.append(LibraryCall(name, run, addresses, spans, work, frame.number, frame.commit))
 
 
 def _stand_in(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sexpgpu_core.diagnostics import Problem, problem
+from sexpgpu_core.diagnostics import Problem
 
 from .bindings import driver_module, told, versions
 from .device_memory import Blocks
@@ -193,19 +193,10 @@ class RealDriver:
         self._noted[name] = None
 
     def prepare(self, call: LibraryCall) -> int:
-        if call.work is None:
-            raise problem(
-                "E-DEVICE-OPERATION",
-                f"cuda has no {call.name} on a GPU yet",
-                hint="`--device cpu` and `--device cuda-emulated` have it",
-                operation=call.name,
-                device="cuda",
-            )
         call.work.prepare(self)
         return call.work.workspace_bytes
 
     def library(self, call: LibraryCall, workspace: int, stream: Any) -> None:
-        assert call.work is not None, call.name
         self._note(call.name)
         call.work.run(int(stream), (*call.arguments, workspace))
 

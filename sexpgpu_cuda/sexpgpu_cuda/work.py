@@ -56,15 +56,15 @@ class Launch(NamedTuple):
 
 class LibraryCall(NamedTuple):
     """A vendor library's work. `run(arena, *arguments)` is its stand-in on the CPU; `work` is what
-    a GPU is given, None where nothing is there yet."""
+    a GPU is given."""
 
     name: str
     run: Callable[..., None]
     arguments: tuple[int, ...]
     spans: tuple[Span, ...]
+    work: Work
     call: int = -1
     commit: bool = False
-    work: Work | None = None
 
 
 class Fill(NamedTuple):

@@ -89,7 +89,6 @@ def test_a_fault_of_one_record_names_it_alone(found: dict[str, Any]) -> None:
 def test_a_library_is_prepared_and_given_its_workspace(found: dict[str, Any]) -> None:
     told = found["one_by_one"]
     assert (told["wanted"], told["ran"]) == (1000, 1)
-    assert told["without"]["code"] == "E-DEVICE-OPERATION"
 
 
 @pytest.mark.parametrize(

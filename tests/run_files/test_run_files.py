@@ -71,6 +71,26 @@ def test_a_network_learns_by_its_own_derivatives(tmp_path: Path) -> None:
     assert last < first
 
 
+def test_a_process_learns_by_its_factors(tmp_path: Path) -> None:
+    folder = train("gaussian_process", tmp_path)
+    first, last = ends(folder, "train/objective")
+    assert last < first
+    assert all(abs(v) < 1e-5 for v in ends(folder, "train/again"))  # Cholesky's and LU's
+
+
+def test_its_factors_on_a_gpu_s_kernels_are_the_references(tmp_path: Path) -> None:
+    if "cuda-emulated" not in api.plugins().names("devices"):
+        pytest.skip("sexpgpu-cuda is not installed")
+    ours, plain = (
+        train("gaussian_process", tmp_path, steps=2, device=d, name=d)
+        for d in ("cuda-emulated", "reference")
+    )
+    for name, a in arrays(plain).items():
+        np.testing.assert_allclose(arrays(ours)[name], a, rtol=1e-4, atol=1e-6)
+    for series in ("train/objective", "train/least", "train/condition"):
+        assert ends(ours, series) == pytest.approx(ends(plain, series), rel=1e-4)
+
+
 def test_masks_are_stages_of_one_graph(graph: Path, tmp_path: Path) -> None:
     done = api.run(graph / "graph.lisp", runs_root=tmp_path / "runs")
     assert done.exit == 0
