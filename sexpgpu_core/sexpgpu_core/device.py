@@ -179,4 +179,4 @@ class HostValues:
 def check_fits(name: str, value: Any, target: Any) -> None:
     """TypeError where a value has not the shape and dtype of what it is written over."""
     if value.shape != target.shape or value.dtype != target.dtype:
-        raise TypeError(f"{name}: {value.dtype} {value.shape} for {target.dtype} {target.shape}")
+        raise TypeError(f"{name} is {value.dtype} {value.shape}, not {target.dtype} {target.shape}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sexpgpu_core.device import Done, Outcome
+from sexpgpu_core.device import Done, Outcome, check_fits
 from sexpgpu_core.ir.types import WIDTH, Type, numpy_dtype
 from sexpgpu_core.plan.plan import Buffer, Region
 
@@ -58,13 +58,8 @@ class CpuProgram:
         """Runs to its end. TypeError where an array is not of the graph's type, KeyError where
         one is missing."""
         for name, target in self._inputs:
-            given = batch[name]
-            if given.dtype != target.dtype or given.shape != target.shape:
-                raise TypeError(
-                    f"{self.name}: {name} is {given.dtype} {given.shape}, "
-                    f"not {target.dtype} {target.shape}"
-                )
-            target[...] = given
+            check_fits(f"{self.name}: {name}", batch[name], target)
+            target[...] = batch[name]
         for buffer in self._scalars:
             self._scalar(buffer, scalars[buffer.name])
         for text in self.table.pokes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from sexpgpu_core.diagnostics import problem
 
@@ -38,6 +39,27 @@ def driver_module() -> Any:
         said = f"the driver is for CUDA {told(version)}, the oldest that does is 12.0"
         raise problem("E-DEVICE-ABSENT", said, hint=NEWER, version=version)
     return driver
+
+
+class Described(NamedTuple):
+    """A GPU's name, sm_90, and how many multiprocessors it has."""
+
+    name: str
+    architecture: str
+    multiprocessors: int
+
+
+def described(driver: Any, device: Any, ask: Callable[..., Any]) -> Described:
+    """What a driver says of a GPU; no context is needed. `ask(doing, answer)` looks at answers."""
+
+    def attribute(name: str) -> int:
+        key = getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(ask(f"asking {name}", driver.cuDeviceGetAttribute(key, device)))
+
+    name = ask("asking the name", driver.cuDeviceGetName(128, device))
+    major, minor = (attribute(f"COMPUTE_CAPABILITY_{n}") for n in ("MAJOR", "MINOR"))
+    told = name.split(b"\0")[0].decode()
+    return Described(told, f"sm_{major}{minor}", attribute("MULTIPROCESSOR_COUNT"))
 
 
 def versions(driver: Any) -> int:

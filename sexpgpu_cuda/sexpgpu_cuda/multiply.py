@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.ir.types import WIDTH
 
 from .gemm import Gemm
-from .tuning import CANDIDATES, Choice, timed, tuning
-
-if TYPE_CHECKING:
-    from .driver import Driver
+from .picked import Picked
+from .tuning import CANDIDATES, Choice
 
 WORKSPACE = 32 << 20
 """Bytes that an algorithm may ask for; NVIDIA recommends this much on an H100."""
@@ -53,27 +50,21 @@ def multiplier() -> Multiplier:
     return Handle()
 
 
-class Multiply:
-    """One product. `arguments`: the record's, which are timed on: nothing that lives is written,
-    since no product's result is kept from step to step."""
+class Multiply(Picked):
+    """One product."""
+
+    library = "cuBLASLt"
 
     def __init__(self, gemm: Gemm, arguments: tuple[int, ...]) -> None:
+        super().__init__(gemm.key, arguments)
         self.gemm = gemm
-        self._arguments = arguments
         self._described: Described | None = None
-        self._choice = Choice("", 0)
 
-    @property
-    def workspace_bytes(self) -> int:
-        return self._choice.workspace
+    def version(self) -> int:
+        return multiplier().version()
 
-    def refusal(self) -> str | None:
-        """Why the library does not do it, or None."""
-        try:
-            there = multiplier().choices(self._description(), 1, WORKSPACE)
-        except Problem as refused:
-            return refused.diagnostic.message
-        return None if there else f"no algorithm of cuBLASLt does {self.gemm.key}"
+    def known(self) -> bool:
+        return bool(multiplier().choices(self._description(), 1, WORKSPACE))
 
     def _description(self) -> Described:
         if self._described is None:
@@ -81,31 +72,13 @@ class Multiply:
             self._described.pointers(*self._epilogue(self._arguments, self.gemm.calls[0]))
         return self._described
 
-    def prepare(self, driver: Driver) -> None:
-        """Raises E-DEVICE-OPERATION where no algorithm does it."""
-        if self._choice.algorithm:
-            return
-        self._description()
-        key = f"cuBLASLt {multiplier().version()} {driver.properties().name} {self.gemm.key}"
-        self._choice = tuning().pick(key, lambda: self._timed(driver))
+    def choices(self) -> list[Choice]:
+        return multiplier().choices(self._description(), CANDIDATES, WORKSPACE)
 
-    def _timed(self, driver: Driver) -> Choice:
-        assert self._described is not None
-        found = multiplier().choices(self._described, CANDIDATES, WORKSPACE)
+    def build(self, choice: Choice) -> None:
+        """Nothing: an algorithm is given with each call."""
 
-        def launch(choice: Choice, workspace: int, stream: int) -> None:
-            self._launch(choice, self._arguments, workspace, stream)
-
-        return timed(driver, found, launch, f"{self.gemm.key} in cuBLASLt")
-
-    def run(self, stream: int, pointers: Sequence[int]) -> None:
-        """`pointers`: the record's arguments, then the workspace's address."""
-        *arguments, workspace = pointers
-        self._launch(self._choice, arguments, workspace, stream)
-
-    def _launch(
-        self, choice: Choice, arguments: Sequence[int], workspace: int, stream: int
-    ) -> None:
+    def launch(self, choice: Choice, arguments: Sequence[int], workspace: int, stream: int) -> None:
         gemm, of = self.gemm, self._described
         assert of is not None, "prepare comes first"
         out = 2 if gemm.epilogue == "matmul" else 3

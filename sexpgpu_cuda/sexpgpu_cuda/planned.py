@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
-
-from sexpgpu_core.diagnostics import Problem
+from typing import Protocol
 
 from .dnn import DnnGraph
-from .tuning import CANDIDATES, WORKSPACE, Choice, timed, tuning
-
-if TYPE_CHECKING:
-    from .driver import Driver
+from .picked import Picked
+from .tuning import CANDIDATES, WORKSPACE, Choice
 
 
 class Known(Protocol):
@@ -38,51 +34,34 @@ def library() -> Library:
     return Here()
 
 
-class Planned:
-    """One call. `arguments`: the record's, which are timed on: nothing that lives is written,
-    since no such result is kept from step to step."""
+class Planned(Picked):
+    """One call."""
+
+    library = "cuDNN"
 
     def __init__(self, of: DnnGraph, arguments: tuple[int, ...]) -> None:
+        super().__init__(of.key, arguments)
         self.of = of
-        self._arguments = arguments
         self._known: Known | None = None
-        self._choice = Choice("", 0)
 
-    @property
-    def workspace_bytes(self) -> int:
-        return self._choice.workspace
+    def version(self) -> int:
+        return library().version()
 
-    def refusal(self) -> str | None:
-        """Why the library does not do it, or None."""
-        try:
-            self._graph()
-        except Problem as refused:
-            return refused.diagnostic.message
-        return None
+    def known(self) -> bool:
+        """By the library's own check; plans are built when one is picked."""
+        return self._graph() is not None
 
     def _graph(self) -> Known:
         if self._known is None:
             self._known = library().known(self.of)
         return self._known
 
-    def prepare(self, driver: Driver) -> None:
-        """Raises E-DEVICE-OPERATION where no engine does it."""
-        if self._choice.algorithm:
-            return
-        known = self._graph()
-        key = f"cuDNN {library().version()} {driver.properties().name} {self.of.key}"
-        self._choice = tuning().pick(key, lambda: self._timed(driver, known))
-        known.build(self._choice)
+    def choices(self) -> list[Choice]:
+        return self._graph().choices(CANDIDATES, WORKSPACE)
 
-    def _timed(self, driver: Driver, known: Known) -> Choice:
-        def launch(choice: Choice, workspace: int, stream: int) -> None:
-            known.run(choice, self._arguments, workspace, stream)
+    def build(self, choice: Choice) -> None:
+        self._graph().build(choice)
 
-        found = known.choices(CANDIDATES, WORKSPACE)
-        return timed(driver, found, launch, f"{self.of.key} in cuDNN")
-
-    def run(self, stream: int, pointers: Sequence[int]) -> None:
-        """`pointers`: the record's arguments, then the workspace's address."""
-        *arguments, workspace = pointers
+    def launch(self, choice: Choice, arguments: Sequence[int], workspace: int, stream: int) -> None:
         assert self._known is not None, "prepare comes first"
-        self._known.run(self._choice, arguments, workspace, stream)
+        self._known.run(choice, arguments, workspace, stream)

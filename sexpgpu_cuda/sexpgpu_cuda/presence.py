@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from sexpgpu_core.diagnostics import Problem
 
 from . import toolchain
-from .bindings import EXTRA, driver_module, told, versions
+from .bindings import EXTRA, described, driver_module, told, versions
 from .cubins import CubinCache
 from .failures import NEWER
 from .real_driver import CUBINS
@@ -47,22 +47,12 @@ def gpu() -> Gpu:
             raise refused(answer[0].name, doing)
         return answer[1]
 
-    def attribute(name: str) -> int:
-        key = getattr(d.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}")
-        return int(ask(f"asking {name}", d.cuDeviceGetAttribute(key, device)))
-
     if not ask("counting GPUs", d.cuDeviceGetCount()):
         raise refused("CUDA_ERROR_NO_DEVICE", "counting GPUs")
     device = ask("taking the GPU", d.cuDeviceGet(0))
-    name = ask("asking the name", d.cuDeviceGetName(128, device))
-    major, minor = (attribute(f"COMPUTE_CAPABILITY_{n}") for n in ("MAJOR", "MINOR"))
-    return Gpu(
-        name.split(b"\0")[0].decode(),
-        f"sm_{major}{minor}",
-        int(ask("asking for memory", d.cuDeviceTotalMem(device))),
-        attribute("MULTIPROCESSOR_COUNT"),
-        told(versions(d)),
-    )
+    found = described(d, device, ask)
+    total = int(ask("asking for memory", d.cuDeviceTotalMem(device)))
+    return Gpu(found.name, found.architecture, total, found.multiprocessors, told(versions(d)))
 
 
 def libraries() -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sexpgpu_core.diagnostics import Problem
 
-from .bindings import driver_module, told, versions
+from .bindings import described, driver_module, told, versions
 from .device_memory import Blocks
 from .driver import Properties
 from .failures import failure, refused
@@ -70,23 +70,10 @@ class RealDriver:
         return self._error
 
     def properties(self) -> Properties:
-        d = self._d
-        of = d.CUdevice_attribute
-
-        def attribute(name: str) -> int:
-            key = getattr(of, f"CU_DEVICE_ATTRIBUTE_{name}")
-            return int(self._ask(f"asking {name}", d.cuDeviceGetAttribute(key, self._device)))
-
-        name = self._ask("asking the name", d.cuDeviceGetName(128, self._device))
-        free, total = self._blocks.left()
-        major, minor = (attribute(f"COMPUTE_CAPABILITY_{n}") for n in ("MAJOR", "MINOR"))
+        found, (free, total) = described(self._d, self._device, self._ask), self._blocks.left()
+        versions = (("driver", self._version),)
         return Properties(
-            name.split(b"\0")[0].decode(),
-            f"sm_{major}{minor}",
-            total,
-            free,
-            attribute("MULTIPROCESSOR_COUNT"),
-            (("driver", self._version),),
+            found.name, found.architecture, total, free, found.multiprocessors, versions
         )
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from sexpgpu_core.device import check_fits
 from sexpgpu_core.ir.types import WIDTH, Type, numpy_dtype
 from sexpgpu_core.plan.plan import Plan, Region
 from sexpgpu_core.plan.words import bits
@@ -131,13 +132,8 @@ class Slot:
     ) -> None:
         """TypeError where an array is not of the graph's type, KeyError where one is missing."""
         for name, target in self._fields.items():
-            given = batch[name]
-            if given.dtype != target.dtype or given.shape != target.shape:
-                raise TypeError(
-                    f"{program}: {name} is {given.dtype} {given.shape}, "
-                    f"not {target.dtype} {target.shape}"
-                )
-            target[...] = given
+            check_fits(f"{program}: {name}", batch[name], target)
+            target[...] = batch[name]
         for p in self.form.pokes:
             put(self.scalars[p.image], p.start, bits(scalars[p.text], p.dtype), p.width)
 

@@ -21,7 +21,7 @@ from sexpgpu_core.ir import Builder, Graph
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.kernels.fuse import schedule
 from sexpgpu_core.kernels.kernel import NodeCall
-from sexpgpu_cuda import dnn, planned
+from sexpgpu_cuda import dnn, picked, planned
 from sexpgpu_cuda.device import EmulatedDevice
 from sexpgpu_cuda.dnn import DnnGraph
 from sexpgpu_cuda.tuning import WORKSPACE, Choice, PickCache, Tuning
@@ -154,19 +154,19 @@ def test_a_plan_is_picked_once_and_run_with_its_workspace(
 ) -> None:
     fake, picks = Fake(), Tuning(PickCache(tmp_path))
     monkeypatch.setattr(planned, "library", lambda: fake)
-    monkeypatch.setattr(planned, "tuning", lambda: picks)
+    monkeypatch.setattr(picked, "tuning", lambda: picks)
     of = dnn.attention_graph(calls(attended(causal=True))["attention-forward"])
     work = planned.Planned(of, (1, 2, 3, 4, 5))
     work.prepare(HostDriver())  # type: ignore[arg-type]
     assert {a for a, *_ in fake.asked} == {"0", "3"}
-    (picked,) = picks.picks.values()
-    assert (fake.built, work.workspace_bytes) == ([picked.algorithm], picked.workspace)
+    (made,) = picks.picks.values()
+    assert (fake.built, work.workspace_bytes) == ([made.algorithm], made.workspace)
     fake.asked.clear()
     again = planned.Planned(of, (1, 2, 3, 4, 5))
     again.prepare(HostDriver())  # type: ignore[arg-type]
     assert not fake.asked
     again.run(9, (1, 2, 3, 4, 5, 4096))
-    assert fake.asked == [(picked.algorithm, (1, 2, 3, 4, 5), 4096, 9)]
+    assert fake.asked == [(made.algorithm, (1, 2, 3, 4, 5), 4096, 9)]
 
 
 HANDLES = ("cuLibraryLoadData", "cuLibraryGetKernel")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sexpgpu_core.kernels.kernel import View
 from sexpgpu_core.kernels.views import dense_strides
-from sexpgpu_cuda import multiply
+from sexpgpu_cuda import multiply, picked
 from sexpgpu_cuda.gemm import Gemm, Matrix, gemm_of
 from sexpgpu_cuda.multiply import Multiply
 from sexpgpu_cuda.products import EPILOGUES
@@ -172,7 +172,7 @@ def test_epilogues_get_their_pointers(operation: str, monkeypatch: Any, tmp_path
     gemm = gemm_of(operation, views[:3], views[3:], (False, False))
     column, picks = Column(memory), Tuning(PickCache(tmp_path))
     monkeypatch.setattr(multiply, "multiplier", lambda: column)
-    monkeypatch.setattr(multiply, "tuning", lambda: picks)
+    monkeypatch.setattr(picked, "tuning", lambda: picks)
     arguments = tuple(WIDTH * v.offset for v in views)
     work = Multiply(gemm, arguments)
     work.prepare(HostDriver())  # type: ignore[arg-type]
