@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,6 +24,14 @@ PACKAGES = {
     "cuDNN frontend": ("nvidia-cudnn-frontend",),
 }
 """Distributions of PyPI that hold a part; the first is the one that is installed."""
+FITS = {
+    "cuda-bindings": ((13, 0, 3), (14,)),
+    "cuBLASLt": ((13,), (14,)),
+    "cuDNN": ((9, 19), (10,)),
+    "cuDNN frontend": ((1, 18), (1, 19)),
+}
+"""Versions that go together: the first that does, and the first that does not any more. The extra
+asks for no others; a test holds them to it."""
 COMPILE = "pip install 'sexpgpu-cuda[cuda-compile]'"
 LEAST = 80
 """sm_80: bf16 in hardware."""
@@ -79,12 +88,25 @@ def probe() -> dict[str, object]:
 def checks() -> Iterator[dict[str, Any]]:
     """What `doctor` shows: keys of its checks. None is `failed`: that is what asks for it."""
     yield from _driver()
-    packages = libraries()
-    for name, found in packages.items():
-        fix = None if found else EXTRA
-        yield line(name, "ok" if found else "skipped", found or "not installed", fix)
+    for name, found in libraries().items():
+        yield _package(name, found)
     yield _assembler()
     yield _cubins()
+
+
+def _package(name: str, found: str) -> dict[str, Any]:
+    if not found:
+        return line(name, "skipped", "not installed", EXTRA)
+    least, below = FITS[name]
+    numbers = tuple(int(n) for n in re.findall(r"\d+", found))
+    if least <= numbers < below:
+        return line(name, "ok", found)
+    wanted = f"{_dotted(least)} or newer, older than {_dotted(below)}"
+    return line(name, "warning", f"{found} does not fit the others: {wanted}", EXTRA)
+
+
+def _dotted(numbers: tuple[int, ...]) -> str:
+    return ".".join(map(str, numbers))
 
 
 def _driver() -> Iterator[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -55,6 +56,36 @@ def test_an_assembler_of_another_major_version_is_a_warning(
         (line,) = (x for x in presence.checks() if x["name"] == "ptxas")
         assert line["status"] == status
         assert line["detail"].startswith(version)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "status"),
+    [
+        ("cuDNN", "9.19.0.56", "ok"),
+        ("cuDNN", "9.8.0.87", "warning"),
+        ("cuBLASLt", "12.9.1.4", "warning"),
+        ("cuDNN frontend", "1.18.0", "ok"),
+        ("cuDNN frontend", "1.32.0", "warning"),
+        ("cuda-bindings", "13.0.1", "warning"),
+    ],
+)
+def test_versions_that_do_not_fit_the_others_are_a_warning(
+    monkeypatch: pytest.MonkeyPatch, name: str, version: str, status: str
+) -> None:
+    monkeypatch.setattr(presence, "libraries", lambda: {name: version})
+    (line,) = (x for x in presence.checks() if x["name"] == name)
+    assert line["status"] == status
+    assert line["detail"].startswith(version)
+    assert bool(line["fix"]) == (status == "warning")
+
+
+def test_versions_that_fit_are_those_that_the_extra_asks_for() -> None:
+    project = Path(presence.__file__).parents[1] / "pyproject.toml"
+    text = project.read_text("utf-8")
+    for name, (least, _) in presence.FITS.items():
+        (asked,) = re.findall(f'"{presence.PACKAGES[name][0]}[>=]=([0-9.]+)', text)
+        numbers = [int(n) for n in asked.split(".")]
+        assert numbers[: len(least)] == list(least), name
 
 
 def test_every_error_of_a_driver_has_a_code_of_ours() -> None:
