@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
+import pytest
 from patterns import gpt, training_step
 from run_schedule import library, run
 
+from sexpgpu_core.autodiff import differentiate
 from sexpgpu_core.ir import Builder, Graph
 from sexpgpu_core.ir.interpret import run as interpret
 from sexpgpu_core.ir.ops import OPERATIONS
@@ -120,3 +124,29 @@ def test_constants_of_unlike_class_or_sign_stay_apart() -> None:
     assert np.signbit(got["r-0.0"][0])
     assert not np.signbit(got["r0.0"][0])
     assert [got[f"r{n}"][0] for n in (3.0, 5.0)] == [3.0, 5.0]
+
+
+def group_normed(groups: int) -> Graph:
+    """Group norm of pictures with 32 channels, its gradients from a cotangent."""
+    b = Builder(OPERATIONS)
+    x = b.input("x", "batch", "f32", (4, 12, 10, 32))
+    g = b.input("g", "batch", "f32", x.shape)
+    weights = [b.input(n, "parameter", "f32", (32,)) for n in ("weight", "bias")]
+    y = b("group-norm", x, *weights, groups=groups, eps=1e-5)
+    wanted = {v.node.get("name"): v for v in (x, *weights)}
+    b.graph.results = {"y": y, **differentiate(b.graph, OPERATIONS, y, wanted, g)}
+    return b.graph
+
+
+@pytest.mark.parametrize("groups", [1, 8, 16, 32])
+def test_numbers_of_groups_lie_beside_their_channels_for_kernels_over_places(groups: int) -> None:
+    graph = group_normed(groups)
+    _, calls = fused(graph)
+    wide = [c for c in calls if math.prod(c.outer) * c.kernel.inner >= 4 * 12 * 10 * 32]
+    assert len(wide) >= 4
+    assert {c.kernel.inner % 32 for c in wide} == {0}
+    draw = np.random.default_rng(groups).normal
+    given = {n.get("name"): draw(size=n.types[0].shape).astype("f4") for n in graph.inputs()}
+    found, _ = run(graph, given)
+    for name, want in interpret(graph, given, OPERATIONS).items():
+        np.testing.assert_allclose(found[name], want, 1e-4, 1e-4, err_msg=name)

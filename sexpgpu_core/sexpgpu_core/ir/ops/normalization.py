@@ -95,12 +95,55 @@ def _input_gradient(b: Builder, node: Node, g: Value, normal: Value, scale: Valu
 
 
 def _expand_group(b: Builder, node: Node) -> tuple[Value, ...]:
+    return (_affine(b, _group_standardized(b, node)[0], node.operands[1:]),)
+
+
+def _group_standardized(b: Builder, node: Node) -> tuple[Value, Value]:
+    """As `_standardized`, by groups: what runs over all places has whole channels innermost."""
+    x, groups = node.operands[0], node.get("groups")
+    mean = _group_mean(b, x, groups, _placed(b, x))
+    centred = b("subtract", x, _beside(b, x, mean))
+    power = _group_mean(b, x, groups, _placed(b, b("square", centred)))
+    scale = _beside(b, x, b("rsqrt", plus(b, power, float(node.get("eps")))))
+    return b("multiply", centred, scale), scale
+
+
+def _placed(b: Builder, x: Value) -> Value:
+    """Sums over places: an example's channels, with axes of one between."""
+    axes = tuple(range(1, len(x.shape) - 1))
+    return b("reduce-sum", x, axes=axes, keep=True) if axes else x
+
+
+def _group_mean(b: Builder, x: Value, groups: int, placed: Value) -> Value:
+    """Means of x over places and a group's channels, of its sums over places: (.. groups 1)."""
+    channels = x.shape[-1] // groups
+    grouped = b("reshape", placed, shape=(*placed.shape[:-1], groups, channels))
+    total = b("reduce-sum", grouped, axes=(len(x.shape),), keep=True)
+    return times(b, total, 1.0 / max(size(x.shape[1:-1]) * channels, 1))
+
+
+def _beside(b: Builder, x: Value, mean: Value) -> Value:
+    """A group's number beside each of its channels."""
+    channels = x.shape[-1] // mean.shape[-2]
+    wide = b("broadcast-to", mean, shape=(*mean.shape[:-1], channels))
+    return b("reshape", wide, shape=(*mean.shape[:-2], x.shape[-1]))
+
+
+def _group_gradient(b: Builder, node: Node, g: Value) -> Cotangents:
+    """One pass makes the sums over places that all cotangents are made of."""
     x, *weights = node.operands
-    groups, channels = node.get("groups"), x.shape[-1]
-    wide = (x.shape[0], size(x.shape[1:-1]), groups, channels // groups)
-    grouped = b("reshape", x, shape=wide)
-    normal = b("layer-norm", grouped, axes=(1, 3), eps=node.get("eps"))
-    return (_affine(b, b("reshape", normal, shape=x.shape), tuple(weights)),)
+    groups = node.get("groups")
+    normal, scale = _group_standardized(b, node)
+    sums = [_placed(b, g), _placed(b, b("multiply", g, normal))]
+    found: list[Value | None] = [None]
+    found += [unbroadcast(b, s, w.shape) for w, s in zip(weights, reversed(sums))]
+    if weights:
+        g, *sums = (b("multiply", v, weights[0]) for v in (g, *sums))
+    if wanted(b, x):
+        mean, along = (_beside(b, x, _group_mean(b, x, groups, s)) for s in sums)
+        rest = b("subtract", b("subtract", g, b("multiply", normal, along)), mean)
+        found[0] = b("multiply", rest, scale)
+    return tuple(found)
 
 
 def _cost(operands: Types, results: Types, attributes: Attributes) -> Cost:
@@ -139,7 +182,7 @@ ROWS = [
         _infer_group,
         "Layer norm over places and channels of a group, an example at a time; channels last. "
         "Operands x [weight [bias]] (channels). Attributes groups, eps (Wu, He, 2018).",
-        None,
+        _group_gradient,
         _expand_group,
         _cost,
         _group_axes,
