@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..ir import Graph
 from ..ir.types import FLOATS, UNSIGNED, WIDTH, is_float
 from . import maths
 from .target import BITS, Register, Target, register_kind
@@ -340,5 +341,27 @@ _ANY: dict[str, Lower] = {
 }
 KNOWN = frozenset((*_FLOAT, *_INTEGER, *_ANY, *maths.F32, *_CASTS))
 """Elementwise operations that the emitter has."""
+CHEAP = 24
+"""Most additions that scalars of an update's body may cost: each of its kernels does them again."""
+
+
+def is_even(body: Graph, shape: tuple[int, ...]) -> bool:
+    """Whether all that an update's body computes is elementwise, of that shape or a cheap scalar,
+    and each result is made here, once."""
+    if 0 in shape or not any(n > 1 for n in shape):
+        return False
+    ends = [v.node for v in body.results.values()]
+    distinct = len({n.id for n in ends}) == len(ends)
+    live, scalars = body.live(), 0
+    for node in body.nodes:
+        op, own = node.operation, node.types[0].shape
+        if node.id not in live or op in ("input", "constant"):
+            continue
+        if op not in KNOWN or own not in (shape, ()):
+            return False
+        scalars += COST.get(op, 1) if own != shape else 0
+    made = all(n.operation in KNOWN and n.types[0].shape == shape for n in ends)
+    return distinct and made and scalars <= CHEAP
+
 
 __all__ = ["COST", "FLOATS", "KNOWN", "WIDTH", "element", "rounded"]

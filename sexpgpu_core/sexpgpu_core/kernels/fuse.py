@@ -50,7 +50,7 @@ class Fusion(Copies):
         self.parts: dict[int, View] = {}  # copy node -> where it writes
         self.inputs: dict[int, tuple[Value, ...]] = {}  # call -> its operands, copies included
         self.nodes: list[Node] = []
-        self.forced = set(prepared.spread)
+        self.forced = set(prepared.copies)
         self.kept: set[Node] = set()  # nodes of which a value is stored
         self.bodies: dict[str, Schedule] = {}  # of loops
         self.copied: dict[Value, Value] = {}  # copies that calls and results take instead

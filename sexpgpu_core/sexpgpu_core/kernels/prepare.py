@@ -13,9 +13,9 @@ from ..diagnostics import problem
 from ..ir import Builder, Graph, Node, Value
 from ..ir.graph import value_of
 from ..ir.operation import Fusion, Operations
-from .bodies import is_even
-from .elements import KNOWN
-from .views import MOVES, repeats_last
+from .elements import KNOWN, is_even
+from .short_rows import ShortRows, ends_in_short_row
+from .views import MOVES
 
 LEAVES = frozenset(("constant", "iota"))
 INDEXED = frozenset(("gather", "take-along"))
@@ -57,11 +57,6 @@ COMPUTED = KNOWN | REDUCTIONS | INDEXED | RANDOM | COPIES | {"update", "index-gu
 """An `update` that is left is one whose body is elementwise."""
 
 
-SPREAD = 8
-"""A reader has at least so many times the elements of what is stored for it."""
-_SPREADING = KNOWN | REDUCTIONS
-
-
 class Prepared:
     """Nodes in order, results by name, and which node of the graph each stands for."""
 
@@ -72,12 +67,12 @@ class Prepared:
         self.owner: dict[int, int] = {}
         self.next_id = len(graph.nodes)
         self._bodies = dict(graph.bodies)
-        self.spread: set[Value] = set()  # copies that are stored
         self.sums: dict[int, tuple[Part, ...]] = {}  # adds of padded parts, by node
         self._even: dict[Any, bool] = {}
         self._orders: dict[str, list[int]] = {}
         self._inlined: dict[int, tuple[Value, ...]] = {}
-        self._spread: dict[Value, Value] = {}
+        self._short = ShortRows(self.node)
+        self.copies = self._short.copies  # of small values, which are stored
         self._of: int = -1
         self._went: dict[tuple[int, int], Value] = {}
         live = graph.live()
@@ -124,35 +119,17 @@ class Prepared:
                 self._inline(now, went, node.id)
             return
         rewritten = self._rewrite(now)
-        if rewritten is None and op in _SPREADING:
-            size = now.operands[0].type.size if op in REDUCTIONS else now.types[0].size
-            spread = tuple([self._stored_spread(v, size) for v in now.operands])
-            if spread != now.operands:
+        if rewritten is None and (op in KNOWN or op in REDUCTIONS):
+            whole = now.operands[0].type if op in REDUCTIONS else now.types[0]
+            given = self._short.operands(now, whole, op in KNOWN)
+            if given != now.operands:
+                now = Node(op, given, node.attributes, node.types, node.policy, node.copy, id)
                 changed = True
-                now = Node(op, spread, now.attributes, now.types, now.policy, now.copy, id)
         if rewritten is not None:
             for i, value in enumerate(rewritten):
                 went[node.id, i] = value
             return
         self._keep(now, node, went, changed)
-
-    def _stored_spread(self, value: Value, size: int) -> Value:
-        """The value with what repeats each of its numbers along the last axis stored as it is
-        read: else no kernel could walk that axis evenly. `size`: elements of the reader."""
-        source, found = value.node, self._spread.get(value)
-        if found is None:
-            found = value
-            if source.operation == "broadcast-to":
-                below = self._stored_spread(source.operands[0], size)
-                if below != source.operands[0]:
-                    given = dict(source.attributes)
-                    found = Value(self.node("broadcast-to", (below,), source.types, **given))
-            elif repeats_last(source) and value.type.size * SPREAD <= size:
-                found = Value(self.node("copy", (value,), source.types))
-                self.spread.add(found)
-            if found != value:
-                self._spread[value] = found
-        return found
 
     def _keep(
         self, now: Node, node: Node, went: dict[tuple[int, int], Value], changed: bool
@@ -255,7 +232,8 @@ class Prepared:
         return all(0 in t.shape for t in node.types) or (sums and 0 in node.operands[0].shape)
 
     def _by_runs(self, node: Node) -> tuple[Value, ...] | None:
-        """A reduction over axes that are not neighbours: one after another, from the last.
+        """A reduction over axes that are not neighbours: one after another, from the last; that
+        which leaves a short row, the last axis at the end.
         Over axes of one element it is a change of shape: nothing waits for it, so what moves its
         result may stand in a kernel with it."""
         source, axes = node.operands[0], node.get("axes")
@@ -273,6 +251,8 @@ class Prepared:
                 runs[-1].append(axis)
             else:
                 runs.append([axis])
+        if len(runs) == 1 and ends_in_short_row(node):
+            runs = [[axes[-1]], list(axes[:-1])]
         if len(runs) < 2:
             return None
 

@@ -17,6 +17,9 @@ exponential. A device may have its own number."""
 SMALL = 8
 """A value this many times smaller than another is cheap to read beside it."""
 
+ROWS, DEAR = 64, 8
+"""What is a row to so many others costs so many times as much to compute in each of them."""
+
 
 class Storing:
     """The decision, in the order of the nodes. `stored` holds the values that get a storage."""
@@ -73,10 +76,17 @@ class Storing:
         cost = self._cost(value, value, leaves, 0)
         size = value.type.size
         large = sum([v.type.size * SMALL > size for v in leaves])
-        if cost > self.cheap or (large > 1 and size > 1):
+        again = any(self._is_row_of(value, u) for u in users)
+        if cost * (DEAR if again else 1) > self.cheap or (large > 1 and size > 1):
             self.stored.add(value)
         else:
             self.stored.update(leaves)
+
+    def _is_row_of(self, value: Value, user: int) -> bool:
+        """Whether a unit has a value as each of its many rows, which would all compute it."""
+        unit, size = self.clusters.units[user], value.type.size
+        many = isinstance(unit, Cluster) and size * ROWS <= unit.size
+        return many and size > 1 and value.shape[-1] > 1
 
     def _cost(self, value: Value, root: Value, leaves: dict[Value, None], depth: int) -> int:
         """Additions an element to compute a value from what is stored; noted in `leaves`."""

@@ -10,9 +10,6 @@ from .kernel import View
 
 Shape = tuple[int, ...]
 
-LONG = 64
-"""Elements from which an inner axis is long enough for a kernel."""
-
 
 @functools.lru_cache(maxsize=4096)
 def dense_strides(shape: Shape) -> Shape:
@@ -154,19 +151,3 @@ def part(view: View, starts: Shape, steps: Shape, shape: Shape) -> View:
     offset = view.offset + sum(a * s for a, s in zip(starts, view.strides))
     strides = tuple(k * s for k, s in zip(steps, view.strides))
     return View(view.storage, view.dtype, shape, strides, offset)
-
-
-def repeats_last(node: Node) -> bool:
-    """Whether a node repeats each number of its operand a few times along the last axis, as a
-    group's are for its channels: a broadcast axis made one with the axis before it."""
-    if node.operation != "reshape" or node.operands[0].node.operation != "broadcast-to":
-        return False
-    wide = node.operands[0]
-    own = wide.node.operands[0].shape
-    return (
-        len(wide.shape) > 1
-        and len(own) == len(wide.shape)
-        and own[-1] == 1 < wide.shape[-1] < LONG
-        and own[-2] > 1
-        and node.types[0].shape[-1] == wide.shape[-1] * wide.shape[-2]
-    )

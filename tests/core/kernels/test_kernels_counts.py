@@ -126,27 +126,54 @@ def test_constants_of_unlike_class_or_sign_stay_apart() -> None:
     assert [got[f"r{n}"][0] for n in (3.0, 5.0)] == [3.0, 5.0]
 
 
-def group_normed(groups: int) -> Graph:
-    """Group norm of pictures with 32 channels, its gradients from a cotangent."""
+def normed(operation: str, channels: int, **given: object) -> Graph:
+    """A norm of pictures, its gradients from a cotangent."""
     b = Builder(OPERATIONS)
-    x = b.input("x", "batch", "f32", (4, 12, 10, 32))
+    x = b.input("x", "batch", "f32", (4, 20, 20, channels))
     g = b.input("g", "batch", "f32", x.shape)
-    weights = [b.input(n, "parameter", "f32", (32,)) for n in ("weight", "bias")]
-    y = b("group-norm", x, *weights, groups=groups, eps=1e-5)
+    weights = [b.input(n, "parameter", "f32", (channels,)) for n in ("weight", "bias")]
+    y = b(operation, x, *weights, eps=1e-5, **given)
     wanted = {v.node.get("name"): v for v in (x, *weights)}
     b.graph.results = {"y": y, **differentiate(b.graph, OPERATIONS, y, wanted, g)}
     return b.graph
 
 
-@pytest.mark.parametrize("groups", [1, 8, 16, 32])
-def test_numbers_of_groups_lie_beside_their_channels_for_kernels_over_places(groups: int) -> None:
-    graph = group_normed(groups)
-    _, calls = fused(graph)
-    wide = [c for c in calls if math.prod(c.outer) * c.kernel.inner >= 4 * 12 * 10 * 32]
-    assert len(wide) >= 4
-    assert {c.kernel.inner % 32 for c in wide} == {0}
-    draw = np.random.default_rng(groups).normal
+def over_places(graph: Graph) -> list[KernelCall]:
+    size = max(t.size for n in graph.nodes for t in n.types)
+    return [c for c in fused(graph)[1] if math.prod(c.outer) * c.kernel.inner >= size]
+
+
+def means_the_same(graph: Graph) -> None:
+    draw = np.random.default_rng(8).normal
     given = {n.get("name"): draw(size=n.types[0].shape).astype("f4") for n in graph.inputs()}
     found, _ = run(graph, given)
     for name, want in interpret(graph, given, OPERATIONS).items():
         np.testing.assert_allclose(found[name], want, 1e-4, 1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("groups", [1, 8, 16, 32])
+def test_numbers_of_groups_lie_beside_their_channels_for_kernels_over_places(groups: int) -> None:
+    graph = normed("group-norm", 32, groups=groups)
+    wide = over_places(graph)
+    assert len(wide) >= 4
+    assert {c.kernel.inner % 32 for c in wide} == {0}
+    means_the_same(graph)
+
+
+@pytest.mark.parametrize("channels", [3, 8, 24])
+def test_numbers_of_few_channels_lie_once_a_place_of_a_line(channels: int) -> None:
+    graph = normed("layer-norm", channels, axes=(0, 1, 2))
+    wide = over_places(graph)
+    assert len(wide) >= 4
+    assert {c.kernel.inner for c in wide} == {20 * channels}
+    means_the_same(graph)
+
+
+def test_a_root_of_each_channel_is_taken_once_and_not_in_each_row() -> None:
+    b = Builder(OPERATIONS)
+    x = b.input("x", "batch", "f32", (500, 128))
+    v = b.input("v", "parameter", "f32", (128,))
+    b.graph.results = {"y": b("multiply", x, b("rsqrt", b("add", v, b.like(1e-5, v))))}
+    rows = [c for c in fused(b.graph)[1] if "rsqrt" in [e.op for e in c.kernel.expressions]]
+    assert [math.prod(c.outer) * c.kernel.inner for c in rows] == [128]
+    means_the_same(b.graph)
