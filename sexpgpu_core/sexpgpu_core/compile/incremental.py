@@ -102,8 +102,8 @@ class _Places:
         reach = self._reach(value)
         if reach.everywhere or len(reach.axes) != 1:
             return None
-        ((axis, (_, high)),) = reach.axes.items()
-        if high > 0 or axis < 0 or value.shape[axis] != self.places:
+        (axis,) = reach.axes
+        if value.shape[axis] != self.places or not reach.upto(axis):
             return None
         return axis
 

@@ -14,7 +14,7 @@ from ..ir import Graph, Operations
 from ..ir.dependence import Dependence
 from ..ir.graph import Value
 from ..ir.policy import policy_of
-from ..ir.reach import Reach
+from ..ir.reach import Reach, along
 from ..plan.plan import Region
 from ..records import NamedTuple
 from .forecast import Speed, call_seconds
@@ -206,7 +206,7 @@ def _proofs(
 
 
 def _proved(reach: Reach, axis: int) -> str:
-    if not reach.everywhere and not reach.paces and dict(reach.axes) == {axis: (0, 0)}:
+    if reach == along(axis):
         return "independent"
     return "causal" if reach.upto(axis) else "none"
 

@@ -15,7 +15,7 @@ from .bands import NOTHING, Facts, index_facts
 from .graph import Graph, Node, Value
 from .interpret import expansion
 from .operation import Operations
-from .reach import EVERYWHERE, FAR, NOWHERE, TRIP, Interval, Reach, ahead, joined
+from .reach import EVERYWHERE, FAR, NOWHERE, Interval, Reach, ahead, along, joined, settled
 from .reach_rules import RULES
 
 
@@ -36,9 +36,10 @@ class Dependence:
     ) -> None:
         self.graph = graph
         self._operations = operations
-        start = {(v.node.id, v.result): Reach({axis: (0, 0)}) for v in sources}
+        start = {(v.node.id, v.result): along(axis) for v in sources}
         self._sources = {node for node, _ in start}
-        self._walk = Walk(operations, start, {}, graph.bodies)
+        size = max((v.shape[axis] for v in sources), default=0)
+        self._walk = Walk(operations, start, {}, graph.bodies, size)
         for node in graph.nodes:
             self._walk.step(node)
 
@@ -84,7 +85,7 @@ class Dependence:
 
 
 class Walk:
-    """Reaches and facts node by node."""
+    """Reaches and facts node by node. `size`: positions of the source."""
 
     def __init__(
         self,
@@ -92,7 +93,9 @@ class Walk:
         reaches: dict[tuple[int, int], Reach],
         facts: dict[tuple[int, int], Facts],
         bodies: Mapping[str, Graph],
+        size: int,
     ) -> None:
+        self.size = size
         self.operations = operations
         self.bodies = bodies
         self.given = set(reaches)
@@ -101,10 +104,8 @@ class Walk:
         self._known: dict[tuple[Any, ...], tuple[tuple[int, int, int, str], ...]] = {}
 
     def step(self, node: Node) -> None:
-        given = [self.reaches[v.node.id, v.result] for v in node.operands]
+        operands = [self.reaches[v.node.id, v.result] for v in node.operands]
         facts = [self.facts[v.node.id, v.result] for v in node.operands]
-        trip = _trip(given)
-        operands = given if trip is None else [r.without(TRIP) for r in given]
         inside = self._inside(node, operands, facts)
         for i in range(len(node.types)):
             key = (node.id, i)
@@ -112,9 +113,9 @@ class Walk:
                 found, known = inside[i]
             else:
                 found = self._reach(node, operands, facts)
-                known = index_facts(node, facts, [not r.empty for r in given])
+                known = index_facts(node, facts, [not r.empty for r in operands])
             if key not in self.given:
-                self.reaches[key] = found if trip is None else joined([found, trip])
+                self.reaches[key] = settled(found, self.size)
             self.facts[key] = known
 
     def _inside(
@@ -125,8 +126,8 @@ class Walk:
         if node.operation in LOOPS and any(not r.empty for r in operands):
             from .loop_dependence import RULES as LOOP_RULES
 
-            return [(r, NOTHING) for r in LOOP_RULES[node.operation](self, node, operands)]
-        if node.operation in RULES or not self._is_composite(node, operands):
+            return [(r, NOTHING) for r in LOOP_RULES[node.operation](self, node, operands, facts)]
+        if node.operation in RULES or not self._is_composite(node, operands, facts):
             return None
         try:
             parts = expansion(node, self.operations)
@@ -138,6 +139,7 @@ class Walk:
             {inputs[str(i)]: r for i, r in enumerate(operands) if str(i) in inputs},
             {},
             self.bodies,
+            self.size,
         )
         for part in parts.nodes:
             walk.step(part)
@@ -148,12 +150,14 @@ class Walk:
             (walk.reaches[v.node.id, v.result], walk.facts[v.node.id, v.result]) for v in results
         ]
 
-    def _is_composite(self, node: Node, operands: list[Reach]) -> bool:
+    def _is_composite(self, node: Node, operands: list[Reach], facts: list[Facts]) -> bool:
         """Where a mask may count, or the operation has no axis relations of its own."""
         if all(r.empty for r in operands):
             return False
         if node.operation == "attention":
             return bool(node.get("extras"))
+        if node.operation == "einsum" and any(f.zero for f in facts):
+            return True
         return not self._relations(node)
 
     def _relations(self, node: Node) -> tuple[tuple[int, int, int, str], ...]:
@@ -183,20 +187,22 @@ class Walk:
         return joined([self._by_rows(node, k, operands[k]) for k in reached])
 
     def _by_rows(self, node: Node, k: int, reach: Reach) -> Reach:
-        """By the operation's own axis relations; a pair that is not listed is everywhere."""
+        """By the operation's own axis relations; of an axis that is in no pair, any index is
+        read."""
         rows = self._relations(node)
-        found: list[Reach] = []
-        for axis in reach.axes:
+        to: dict[int, int] = {}
+        for axis in [a for a in reach.axes if a >= 0]:
             target = [(r, how) for r, operand, a, how in rows if (operand, a) == (k, axis)]
             if (
                 len(target) != 1
                 or target[0][1] not in HOW
                 or _stretched(node, k, axis, target[0][0])
             ):
-                return EVERYWHERE
-            at, how = target[0]
-            found.append(reach.seen_from(axis, *HOW[how], at))
-        return joined(found)
+                reach = reach.gone(axis, node.operands[k].shape[axis])
+                continue
+            to[axis], how = target[0]
+            reach = reach.seen_from(axis, *HOW[how])
+        return reach.renumbered(to)
 
 
 HOW: dict[str, Interval] = {"same": (0, 0), "le": (-FAR, 0), "ge": (0, FAR)}
@@ -210,9 +216,3 @@ def _stretched(node: Node, k: int, axis: int, at: int) -> bool:
 
 LOOPS = ("scan", "while", "cond", "custom-gradient")
 """What has bodies that are looked into: `loop_dependence`."""
-
-
-def _trip(given: list[Reach]) -> Reach | None:
-    """How the operands depend on the number of the trip."""
-    found = [r.only(TRIP) for r in given if TRIP in r.axes]
-    return joined(found) if found else None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .builder import Builder
 from .graph import Node, Value
-from .reach import EVERYWHERE, Reach
+from .reach import Reach
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,20 +18,24 @@ MOST = 1 << 20
 """Indices that are computed; of more nothing is known."""
 
 
-def read_by(node: Node, reach: Reach, axis: int, index_axes: Sequence[int], start: int) -> Reach:
-    """The reach on `axis` of what a gather's operand 1 chooses there; an index axis a is axis
-    a + start of the result. An index outside of the axis takes another element: anything."""
+def read_by(
+    node: Node, reach: Reach, at: int, axis: int, index_axes: Sequence[int], start: int
+) -> Reach:
+    """What a gather's operand 1 chooses on `axis`, which the reach has as `at`; an index axis a is
+    axis a + start of the result. An index outside of the axis takes another element: any."""
     found = _values(node.operands[1])
     size = node.operands[0].shape[axis]
     if found is None or not found.size or found.min() < 0 or found.max() >= size:
-        return EVERYWHERE
+        return reach.gone(at, size)
     for a in index_axes:
         line = _line(found, a)
         if line is not None:
-            return reach.moved({axis: line}).renumbered({axis: a + start})
+            return reach.moved({at: line}).seen_from(at, 0, 0, a + start)
+    if not index_axes:
+        return reach.gone(at, size)
     a = max(index_axes, key=lambda i: found.shape[i])
     off = found - _along(found, a)
-    return reach.seen_from(axis, int(off.min()), int(off.max()), a + start)
+    return reach.seen_from(at, int(off.min()), int(off.max()), a + start)
 
 
 def _along(found: Any, axis: int) -> Any:

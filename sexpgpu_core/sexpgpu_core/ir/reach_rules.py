@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable
 from typing import Union
 
 from .bands import Bands, Facts
 from .graph import Node
-from .reach import EVERYWHERE, FAR, Reach, joined
+from .reach import FAR, Reach, along, joined, shifted
 
 # ---- operations that move positions
 Rule = Callable[[Node, int, Reach, list[Facts]], Union[Reach, None]]  # noqa: UP007
@@ -34,12 +34,24 @@ def _pad(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
 
 
 def _concat(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
+    """What does not depend on the place is told from it, where other parts of the operand are."""
     axis = node.get("axis")
-    return reach.moved({axis: (1, -sum(v.shape[axis] for v in node.operands[:k]))})
+    start, size = sum(v.shape[axis] for v in node.operands[:k]), node.operands[k].shape[axis]
+    moved = reach.moved({axis: (1, -start)})
+    fixed = reach.terms.get(())
+    if fixed is None or axis not in reach.axes:
+        return moved
+    low, high = shifted(fixed, 1 - start - size, -start)
+    kept = {paces: ends for paces, ends in moved.terms.items() if paces}
+    return joined([Reach(kept), along(axis, low, high)])
 
 
 def _flip(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     return reach.moved({a: (-1, node.types[0].shape[a] - 1) for a in node.get("axes")})
+
+
+CHOSEN = 1 << 8
+"""While indices choose along an axis: its number, beside those of the result."""
 
 
 def _gather(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach | None:
@@ -48,15 +60,14 @@ def _gather(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach | Non
     if k != 0:
         return None
     more = len(node.operands[1].shape) - batch - 1
-    rest = reach.renumbered({a: a if a < axis else a + more for a in reach.axes if a != axis})
+    to = {a: a if a < axis else a + more for a in range(len(node.operands[0].shape))}
+    found = reach.renumbered({**to, axis: CHOSEN})
     if axis not in reach.axes:
-        return rest
+        return found
     from .known_indices import read_by
 
     start = axis - batch
-    return joined(
-        [rest, read_by(node, reach.only(axis), axis, range(batch, batch + more + 1), start)]
-    )
+    return read_by(node, found, CHOSEN, axis, range(batch, batch + more + 1), start)
 
 
 def _take_along(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach | None:
@@ -65,108 +76,99 @@ def _take_along(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach |
         return None
     from .known_indices import read_by
 
-    return joined([reach.without(axis), read_by(node, reach.only(axis), axis, (axis,), 0)])
+    found = reach.renumbered({a: a for a in range(len(node.operands[0].shape))} | {axis: CHOSEN})
+    return read_by(node, found, CHOSEN, axis, (axis,), 0)
 
 
 def _conv(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     """A window of positions of each spatial axis; of the kernel nothing is known."""
-    found = [reach.only(0)]
-    channels = len(node.types[0].shape) - 1
-    for axis in reach.axes.keys() - {0}:
-        if k != 0 or axis == channels:
-            return EVERYWHERE
+    shape = node.operands[k].shape
+    if k != 0:
+        return _none_of(reach, shape, range(len(shape)))
+    channels = len(shape) - 1
+    for axis in reach.axes & set(range(1, channels)):
         a = axis - 1
         pad = node.get("padding")[a][0]
         width = node.get("dilations")[a] * (node.operands[1].shape[a] - 1)
-        window = reach.seen_from(axis, -pad, width - pad)
-        found.append(window.moved({axis: (node.get("strides")[a], 0)}))
-    return EVERYWHERE if k != 0 else joined(found)
+        reach = reach.seen_from(axis, -pad, width - pad)
+        reach = reach.moved({axis: (node.get("strides")[a], 0)})
+    return reach.gone(channels, shape[channels])
+
+
+def _reshape(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
+    return reach.reshaped(node.operands[0].shape, node.types[0].shape)
 
 
 # ---- operations along an axis, where masks count
-def _banded(reach: Reach, axis: int, bands: Bands, gone: Collection[int]) -> Reach | None:
-    """What is left of a reach on an axis that is summed over: by the query axis of a band."""
-    uppers = {q: most for q, k, most in bands if k == axis and q not in gone}
-    lowers = {k: most for q, k, most in bands if q == axis and k not in gone}
-    for query in sorted(uppers.keys() | lowers.keys()):
+def _none_of(reach: Reach, shape: tuple[int, ...], axes: Iterable[int]) -> Reach:
+    """Where the result has none of these axes: any index of them is read."""
+    for axis in reach.axes & set(axes):
+        reach = reach.gone(axis, shape[axis])
+    return reach
+
+
+def _summed(reach: Reach, axes: Collection[int], bands: Bands, shape: tuple[int, ...]) -> Reach:
+    """What is left of axes that are summed over: by the query axis of a band, or any index."""
+    for axis in sorted(reach.axes & set(axes)):
+        uppers = {q: most for q, k, most in bands if k == axis and q not in axes}
+        lowers = {k: most for q, k, most in bands if q == axis and k not in axes}
+        query = min(uppers.keys() | lowers.keys(), default=None)
+        if query is None:
+            reach = reach.gone(axis, shape[axis])
+            continue
         first = -lowers[query] if query in lowers else -FAR
-        return reach.seen_from(axis, first, uppers.get(query, FAR), query)
-    return None
+        reach = reach.seen_from(axis, first, uppers.get(query, FAR), query)
+    return reach
 
 
 def _reduced(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
-    given = node.get("axes")
+    given, shape = node.get("axes"), node.operands[k].shape
     axes = given if given is not None else (node.get("axis"),)
     lows = facts[k].low if node.operation in ("reduce-max", "logsumexp") else frozenset()
-    bands = facts[k].live | lows
-    kept = [a for a in range(len(node.operands[k].shape)) if a not in axes]
+    kept = [a for a in range(len(shape)) if a not in axes]
     place = {a: a if node.get("keep") else i for i, a in enumerate(kept)}
-    return _over(reach, axes, bands, place)
-
-
-def _over(reach: Reach, axes: Collection[int], bands: Bands, place: Mapping[int, int]) -> Reach:
-    parts = [reach.renumbered({a: place[a] for a in reach.axes if a not in axes})]
-    for axis in reach.axes.keys() & set(axes):
-        left = _banded(reach, axis, bands, axes)
-        if left is None:
-            return EVERYWHERE
-        parts.append(left.renumbered(place))
-    return joined(parts)
+    return _summed(reach, axes, facts[k].live | lows, shape).renumbered(place)
 
 
 def _softmax(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     """Each element sees its whole row, but for what is masked."""
-    axis, rank = node.get("axis"), len(node.types[0].shape)
+    axis, shape = node.get("axis"), node.types[0].shape
     bands = facts[0].live | facts[0].low
     if len(facts) > 1:
-        bands = bands | facts[1].lifted(rank - len(node.operands[1].shape)).true
+        bands = bands | facts[1].lifted(len(shape) - len(node.operands[1].shape)).true
     if k == 1:
-        lead = rank - len(node.operands[1].shape)
-        reach = reach.renumbered({a: a + lead for a in reach.axes})
-    along = _over(reach.only(axis), (axis,), bands, {a: a for a in range(rank)})
-    return joined([reach.without(axis), along])
+        own = node.operands[1].shape
+        lead = len(shape) - len(own)
+        spread = [a for a in range(len(own)) if own[a] == 1]
+        reach = _none_of(reach, own, spread).renumbered({a: a + lead for a in range(len(own))})
+    return _summed(reach, (axis,), bands, shape)
 
 
 def _matmul(node: Node, k: int, reach: Reach, facts: list[Facts]) -> Reach:
     """Sums over the inner axis, where a zero of the other operand hides what it meets."""
     x, y = node.operands
-    rank = len(node.types[0].shape)
+    rank, shape = len(node.types[0].shape), node.operands[k].shape
     ranks = len(x.shape), len(y.shape)
     flags = bool(node.get("transpose-x")), bool(node.get("transpose-y"))
     inner = (ranks[0] - (2 if flags[0] else 1), ranks[1] - (1 if flags[1] else 2))
     outer = (ranks[0] - (1 if flags[0] else 2), ranks[1] - (2 if flags[1] else 1))
     result = rank - 2, rank - 1
-    found = []
-    for axis in reach.axes:
-        if axis == outer[k]:
-            found.append(reach.renumbered({axis: result[k]}))
-        elif axis != inner[k]:
-            at = rank - ranks[k] + axis
-            if node.operands[k].shape[axis] == 1 != node.types[0].shape[at]:
-                return EVERYWHERE
-            found.append(reach.renumbered({axis: at}))
-        else:
-            left = _met(facts, inner, outer, result, reach, axis)
-            if left is None:
-                return EVERYWHERE
-            found.append(left)
-    return joined(found)
-
-
-def _met(
-    facts: list[Facts], inner: Pair, outer: Pair, result: Pair, reach: Reach, axis: int
-) -> Reach | None:
+    to = {a: rank - ranks[k] + a for a in range(ranks[k] - 2)}
+    spread = [a for a, at in to.items() if shape[a] == 1 != node.types[0].shape[at]]
+    found = _none_of(reach, shape, spread)
+    found = found.renumbered({**to, outer[k]: result[k], inner[k]: CHOSEN})
+    if inner[k] not in reach.axes:
+        return found
     for side in (0, 1):
-        bands = facts[side].zero
-        pair = [(q, k, m) for q, k, m in bands if {q, k} == {inner[side], outer[side]}]
-        on = reach.renumbered({axis: inner[side]})
-        left = _banded(on, inner[side], frozenset(pair), ()) if pair else None
-        if left is not None:
-            return left.renumbered(dict.fromkeys(left.axes, result[side]))
-    return None
+        pair = inner[side], outer[side]
+        upper = [m for q, at, m in facts[side].zero if (at, q) == pair]
+        lower = [m for q, at, m in facts[side].zero if (q, at) == pair]
+        if upper or lower:
+            first, last = (-min(lower) if lower else -FAR), (min(upper) if upper else FAR)
+            return found.seen_from(CHOSEN, first, last, result[side])
+    return found.gone(CHOSEN, shape[inner[k]])
 
 
-Pair = tuple[int, int]
 REDUCTIONS = (
     *("reduce-sum", "reduce-max", "reduce-min", "reduce-product", "reduce-any", "reduce-all"),
     *("argmax", "argmin", "logsumexp"),
@@ -180,6 +182,7 @@ RULES: dict[str, Rule] = {
     "gather": _gather,
     "take-along": _take_along,
     "conv": _conv,
+    "reshape": _reshape,
     "softmax": _softmax,
     "matmul": _matmul,
     **dict.fromkeys(REDUCTIONS, _reduced),

@@ -51,11 +51,15 @@ def reading_ahead(leak: Leak, code: str, claim: Span | None, place: Span | None)
 
 def seen(reach: Reach) -> str:
     """Which positions a position reads, in words."""
-    high = max((high for _, high in reach.axes.values()), default=0)
-    pace = max(reach.paces.values(), key=abs, default=1)
-    if not reach.everywhere and pace < 0:
+    high = reach.high
+    alone = [paces[0][1] for paces in reach.terms if len(paces) == 1]
+    pace = max(alone, key=abs, default=1)
+    fixed = reach.terms.get(())
+    if fixed is not None and fixed[1] == high > 0:
+        return f"every position from {max(fixed[0], 0)} to {high}, later ones too"
+    if pace < 0:
         return "positions in reverse order, later ones too"
-    if not reach.everywhere and pace > 1:
+    if pace > 1 and high <= 0:
         return f"positions {pace} times as far, later ones too"
     if reach.everywhere or high <= 0:
         return "every position, later ones too"

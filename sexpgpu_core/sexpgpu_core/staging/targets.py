@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ..diagnostics import Diagnostic, Related, diagnostic
 from ..ir.dependence import Dependence
 from ..ir.graph import Node, Value
-from ..ir.reach import FAR, Reach, at_own_pace
+from ..ir.reach import FAR, Reach, along
 from ..ir.types import INTEGERS
 from ..spans import Span
 from .causality import leaking, way
@@ -54,13 +54,14 @@ def _of_field(t: Tracer, field: Node, losses: list[Node]) -> Iterator[Diagnostic
     beyond: list[tuple[int, Node]] = []
     for node in losses:
         logits, labels = node.operands[:2]
-        place, read = _place(found.of(labels)), at_own_pace(found.of(logits))
+        place, read = _place(found.of(labels)), found.of(logits)
         if place is None or read.empty:
             continue
+        bound = read.bound(POSITIONS)
         if _sees(read, place):
             yield _leak(t, field, found, node, place)
-        elif POSITIONS in read.axes and not read.everywhere:
-            high = read.axes[POSITIONS][1]
+        elif bound is not None:
+            high = bound[1]
             beyond.append((place - high, node))
             if high < place:
                 t.proved.append(_proof(str(field.get("name")), high, place))
@@ -78,18 +79,19 @@ def _at(place: int) -> str:
 
 def _place(reach: Reach) -> int | None:
     """Where a label stands in the field, from its own position."""
-    if reach.everywhere or reach.paces or set(reach.axes) != {POSITIONS}:
-        return None
-    low, high = reach.axes[POSITIONS]
+    low, high = reach.bound(POSITIONS) or (-FAR, FAR)
     return low if low == high else None
 
 
 def _sees(read: Reach, place: int) -> bool:
     """Whether the logits may read the label. Labels in place are read by models that see both
-    ways alike too, where inputs are masked: these are left alone."""
-    if read.everywhere or set(read.axes) != {POSITIONS}:
+    ways alike too, where inputs are masked: these are left alone, and what sees by chunks."""
+    bound = read.bound(POSITIONS)
+    if bound is None:
         return place != 0
-    low, high = read.axes[POSITIONS]
+    low, high = bound
+    if place == 0 != high and set(read.terms) != set(along(POSITIONS).terms):
+        return False
     return low <= place <= high and (place != 0 or high == 0 or high not in (FAR, -low))
 
 

@@ -159,6 +159,36 @@ def test_a_model_that_reads_what_comes_before_its_labels_is_not_warned_of() -> N
     assert told(CHARS) == []
 
 
+BLOCK = CHARS[CHARS.index("(defmodel gpt-block") : CHARS.index("(defmodel gpt (tokens)")]
+CHUNKS = """
+(defmodel gpt-block (x)
+  (bind-shape (b n d) x
+    (let* ((c 16) (m (floor n c))
+           (h (reshape (nn:layer-norm x :bias nil) (list b m c d)))
+           (kv (cumsum (matmul (transpose h) h) :axis 1))
+           (before (slice (pad kv '((0 0) (1 0) (0 0) (0 0))) :axis 1 :end m))
+           (within (where (causal-mask c) (matmul h (transpose h)) 0)))
+      (+ x (reshape (+ (matmul within h) (matmul h before)) (list b n d))))))
+"""
+"""Linear attention by chunks: a running sum of states that is one chunk late."""
+MAMBA = """
+(defmodel gpt-block (x)
+  (+ x (nn:mamba2 (nn:layer-norm x :bias nil) :state-size 8 :head-size 16 :chunk 16)))
+"""
+
+
+@pytest.mark.parametrize("block", [CHUNKS, MAMBA])
+def test_a_causal_model_by_chunks_is_not_warned_of(block: str) -> None:
+    assert told(CHARS.replace(BLOCK, block)) == []
+
+
+@pytest.mark.parametrize(("was", "now"), [("h before", "h kv"), ("(causal-mask c)", "t")])
+def test_one_that_reads_its_own_chunk_whole_leaks_the_labels(was: str, now: str) -> None:
+    assert was in CHUNKS
+    (found,) = told(CHARS.replace(BLOCK, CHUNKS.replace(was, now)))
+    assert found.code == "W-TARGET-LEAK"
+
+
 def test_a_mask_that_is_lost_leaks_the_labels() -> None:
     (found,) = told(CHARS.replace(":causal t", ""))
     assert found.code == "W-TARGET-LEAK"
