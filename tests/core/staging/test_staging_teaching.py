@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from lisp_words_case import LISP_WORDS
 from mistakes_case import MISTAKES, Mistake
+from shape_mistakes_case import SHAPE_MISTAKES
 from staging_case import (
     FIELDS,
     OPERATIONS,
@@ -20,7 +21,7 @@ from staging_case import (
 from sexpgpu_core.diagnostics import Diagnostic, Edit, Problem, Problems, lookup
 from sexpgpu_core.diagnostics.render_text import render
 
-ALL = [*MISTAKES, *LISP_WORDS]
+ALL = [*MISTAKES, *SHAPE_MISTAKES, *LISP_WORDS]
 
 PAIRS = "W-BATCH-DEPENDENCE"
 """Said of some of these beside what the table is about: x's first axis is the batch."""
