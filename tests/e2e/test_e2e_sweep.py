@@ -131,6 +131,22 @@ def test_a_sweep_that_was_killed_goes_on_where_its_points_were(folder: Folder) -
     held(folder.quick("status", made.name, "--until", "done"), 0)
 
 
+def test_a_point_that_a_killed_sweep_left_running_is_waited_for(folder: Folder) -> None:
+    folder.write("x.lisp", slow(1500))
+    process = folder.start("sweep", "x.lisp", "s", "-q")
+    runs = folder.path / "runs"
+    wait(lambda: list(runs.glob("x-*/checkpoints/step-*")), 120)
+    refused = folder("sweep", "x.lisp", "s", "--detach", "--json")
+    held(refused, 3)
+    assert [d["code"] for d in refused.diagnostics] == ["E-RUN-LOCKED"]
+    process.kill()
+    process.communicate()
+    done = folder("sweep", "x.lisp", "s", "-q", "--json")
+    held(done, 0)
+    assert done.document["counts"] == {"finished": 2}
+    assert [status(run)["attempt"] for run in runs.glob("x-*")] == [1, 1]
+
+
 def test_an_interrupted_sweep_saves_its_points_and_exits_130(folder: Folder) -> None:
     folder.write("x.lisp", slow(4000))
     process = folder.start("sweep", "x.lisp", "s", "-q")

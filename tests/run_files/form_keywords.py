@@ -137,6 +137,11 @@ SLIPS: tuple[tuple[str, str, str], ...] = (
     ("E-SWEEP-SHAPE", KNOBS + "(defsweep s :n 3 :grid ((depth (1 2))))", "together"),
     ("E-SWEEP-SHAPE", KNOBS + "(defsweep s)", "varies nothing"),
     ("E-SWEEP-SHAPE", KNOBS + "(defsweep s :zip ((depth (1)) (wide (1 2))))", "unlike length"),
+    ("E-SWEEP-SHAPE", KNOBS + "(defsweep s :random ((depth (uniform 9 1))) :n 3)", "the lower"),
+    ("E-SWEEP-SHAPE", KNOBS + "(defsweep s :random ((depth (uniform :a 9))) :n 3)", ":a 9"),
+    ("E-KNOB-VALUE", KNOBS + "(defsweep s :random ((depth (uniform 1 9))) :n 3)", "integer"),
+    ("E-SWEEP-SHAPE", KNOBS + "(defeval val :loader (data :val) :every 10)\n"
+     '(defsweep s :seeds 2 :rank ("val/loss" :min :at 7))', "val does not run"),
     ("E-NAME-UNBOUND", KNOBS + "(defsweep s :grid ((depth (2 3))) :where (< dpth 3))", "dpth"),
     ("E-TWICE", "(defrun :steps 9 :steps 10)", ":steps"),
     ("E-TWICE", LOADER.format("(counter :batch 4)" + STAGES), "key of ctx"),

@@ -11,7 +11,7 @@ from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Value
 from ..experiment.declarations import Experiment, Sweep
 from ..staging.forms.knobs import check_knob
-from .points import over, rank, rows
+from .points import draws, over, rank, rows
 
 
 def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
@@ -48,13 +48,25 @@ def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
         raise _shape(sweep, "it varies nothing: :grid, :zip, :random or :seeds")
     if ("n" in sweep.options) != ("random" in sweep.options):
         raise _shape(sweep, ":random and :n, the number of draws, go together")
-    rank(sweep)
+    _ranked(sweep, experiment)
     if variant == experiment.selection.get("variant"):  # :where reads the variant's knobs
         said = len(evaluator.diagnostics)
         try:
             rows(sweep, evaluator)
         finally:
             del evaluator.diagnostics[said:]  # of forms that are made for :where
+
+
+def _ranked(sweep: Sweep, experiment: Experiment) -> None:
+    """E-SWEEP-SHAPE for `:at` a step at which the pass of the series does not run."""
+    ranked = rank(sweep)
+    if ranked is None or not isinstance(ranked.at, int):
+        return
+    of = experiment.passes.get(ranked.metric.partition("/")[0])
+    if of is None or ranked.at in of.at or "end" in of.at:
+        return
+    if of.every is None or ranked.at % of.every:
+        raise _shape(sweep, f":at {ranked.at} of :rank, a step at which {of.name} does not run")
 
 
 def _placed(found: Diagnostic, sweep: Sweep) -> Diagnostic:
@@ -72,7 +84,10 @@ def _rows(sweep: Sweep) -> Iterator[tuple[str, list[Value]]]:
             made: Any = values if isinstance(values, tuple) else proper("defsweep", values)
             yield knob, list(made)
     for knob, word, bounds in sweep.options.get("random", ()):
-        yield knob, list(bounds) if word == "choice" else []
+        if word == "choice" or "n" not in sweep.options:
+            yield knob, list(bounds) if word == "choice" else []
+        else:  # each draw is known: it follows from names
+            yield knob, draws(sweep, knob, word, bounds)
 
 
 def _known(code: str, told: str, name: str, known: Any) -> None:

@@ -164,7 +164,8 @@ def _values(values: Any) -> list[Value]:
 
 def _zipped(sweep: Sweep, columns: list[list[tuple[str, str]]]) -> Iterator[Row]:
     if len({len(column) for column in columns}) > 1:
-        raise _shape(sweep, "the lists of :zip are of unlike length")
+        told = ", ".join(f"{column[0][0]} {len(column)}" for column in columns)
+        raise _shape(sweep, f"the lists of :zip are of unlike length: {told}")
     return zip(*columns) if columns else iter([()])
 
 
@@ -174,10 +175,7 @@ def _drawn(sweep: Sweep) -> list[Row]:
     if not rows:
         return [()]
     return [
-        tuple(
-            (knob, _draw(sweep, word, bounds, _uniform(sweep.name, knob, at)))
-            for knob, word, bounds in rows
-        )
+        tuple((knob, lisp_text(draw(sweep, knob, word, bounds, at))) for knob, word, bounds in rows)
         for at in range(_count(sweep, "n", 1))
     ]
 
@@ -188,17 +186,30 @@ def _uniform(*key: Any) -> float:
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") / 2.0**64
 
 
-def _draw(sweep: Sweep, word: str, bounds: Sequence[Value], at: float) -> str:
+def draws(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value]) -> list[Value]:
+    """All that :random gives a knob. Raises E-SWEEP-SHAPE."""
+    return [draw(sweep, knob, word, bounds, at) for at in range(_count(sweep, "n", 1))]
+
+
+def draw(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value], number: int) -> Value:
+    """A knob's draw of a number. Raises E-SWEEP-SHAPE."""
+    at = _uniform(sweep.name, knob, number)
     if word == "choice":
-        return lisp_text(bounds[min(int(at * len(bounds)), len(bounds) - 1)])
+        return bounds[min(int(at * len(bounds)), len(bounds) - 1)]
     if len(bounds) != 2:
         raise _shape(sweep, f"{word} has two bounds")
-    low, high = float(bounds[0]), float(bounds[1])
+    try:
+        low, high = map(float, bounds)
+    except (TypeError, ValueError):
+        told = " ".join(map(print_text, bounds))
+        raise _shape(sweep, f"the bounds of {word} are numbers, not {told}") from None
+    if low > high:
+        raise _shape(sweep, f"the bounds of {word} are the lower, then the higher")
     if word == "uniform":
-        return lisp_text(low + at * (high - low))
-    if low <= 0 or high <= 0:
+        return low + at * (high - low)
+    if low <= 0:
         raise _shape(sweep, "the bounds of log-uniform are above 0")
-    return lisp_text(math.exp(math.log(low) + at * (math.log(high) - math.log(low))))
+    return math.exp(math.log(low) + at * (math.log(high) - math.log(low)))
 
 
 def _count(sweep: Sweep, option: str, default: int) -> int:

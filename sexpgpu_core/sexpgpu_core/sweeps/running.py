@@ -90,12 +90,15 @@ class Sweeping:
         self._flying: dict[int, Any] = {}
         self._started, self._written = self.clock.stamp(), 0.0
         self._asked = False
+        self._lock: Lock | None = None
 
     def begin(self) -> Path:
-        """Make the folder and its first sweep.json. Raises E-RUN-WRITE."""
+        """Make the folder, which is ours from here on, and its first sweep.json. Raises
+        E-RUN-LOCKED, E-RUN-WRITE."""
         try:
             (self.path / "control").mkdir(parents=True, exist_ok=True)
             (self.path / "logs").mkdir(exist_ok=True)
+            self._lock = self._lock or Lock(self.path / "run.lock", self._started)
             self.write("running")
         except OSError as refused:
             raise problem("E-RUN-WRITE", f"{self.path}: {refused.strerror}") from refused
@@ -104,7 +107,6 @@ class Sweeping:
     def run(self, told: Callable[[Work], None] = lambda work: None) -> dict[str, Any]:
         """Run what is to be run; the last document. Raises E-RUN-LOCKED, E-RUN-WRITE."""
         self.begin()
-        lock = Lock(self.path / "run.lock", self._started)
         inbox = Inbox(self.path / "control", self.clock.monotonic)
         try:
             waiting = [n for n, work in enumerate(self.works) if self._wanted(work)]
@@ -115,11 +117,12 @@ class Sweeping:
                     self._cancel()
                 while waiting and len(self._flying) < self.plan.jobs:
                     self._submit(waiting.pop(0))
-                self._settle(told)
+                waiting += self._settle(told)
                 time.sleep(POLL)
             return self.write(self.state)
         finally:
-            lock.release()
+            assert self._lock is not None
+            self._lock.release()
 
     @property
     def exit(self) -> int:
@@ -162,6 +165,9 @@ class Sweeping:
         return work.state != "finished" and (work.state != "failed" or self.plan.failed)
 
     def _submit(self, number: int) -> None:
+        if self._live(number):  # a sweep that was killed left it: it is waited for
+            self._flying[number] = None
+            return
         point = self.plan.points.points[number]
         log = self.path / "logs" / f"{point.name}.txt"
         handle = self.executor.submit(self.plan.command(point), point.name, log)
@@ -169,12 +175,33 @@ class Sweeping:
         self.works[number] = self.works[number]._replace(state="queued", exit=None, error=None)
         self.write("running")
 
-    def _settle(self, told: Callable[[Work], None]) -> None:
-        """How each point in flight is; those that have ended, as their run's folder says."""
-        codes = {number: self.executor.state(handle) for number, handle in self._flying.items()}
+    def _live(self, number: int) -> bool:
+        """Whether somebody else's process runs the point."""
+        path = self.works[number].run
+        run = None if path is None else runs.read(path)
+        return run is not None and run.live
+
+    def _code(self, number: int) -> int | None:
+        """The exit of a point in flight; of another's process PREEMPTED where it did not finish."""
+        handle = self._flying[number]
+        if handle is not None:
+            return self.executor.state(handle)
+        if self._live(number):
+            return None
+        run = runs.read(self.works[number].run or self.path)
+        ended = run is not None and run.state in ("finished", "failed")
+        return int((run.status or {}).get("exit") or 0) if run is not None and ended else PREEMPTED
+
+    def _settle(self, told: Callable[[Work], None]) -> list[int]:
+        """How each point in flight is; those that have ended, as their run's folder says. Those
+        are given back that another's process left before they had ended."""
+        codes = {number: self._code(number) for number in self._flying}
+        left = [n for n, code in codes.items() if self._flying[n] is None and code == PREEMPTED]
+        for number in left:
+            del self._flying[number], codes[number]
         ended = [number for number, code in codes.items() if code is not None]
         if not ended and not self._due:
-            return
+            return left
         listed = runs.listing(self.root)
         for number, code in codes.items():
             self._look(number, code, listed)
@@ -182,6 +209,7 @@ class Sweeping:
             del self._flying[number]
             told(self.works[number])
         self.write("running")
+        return left
 
     def _look(self, number: int, code: int | None, listed: Sequence[runs.Run]) -> None:
         before = self.works[number]
@@ -208,8 +236,11 @@ class Sweeping:
     def _cancel(self) -> None:
         if not self._asked:
             self._asked = True
-            for handle in self._flying.values():
-                self.executor.cancel(handle)
+            for number, handle in list(self._flying.items()):
+                if handle is None:
+                    del self._flying[number]  # it is not ours to stop
+                else:
+                    self.executor.cancel(handle)
 
 
 def _error(log: Path) -> str | None:

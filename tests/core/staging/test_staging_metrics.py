@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from staging_case import FIELDS, declared, traced, traced_pass, warnings, whole
 
-from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.staging.trace import trace_pass
@@ -221,3 +221,34 @@ def test_a_ratio_of_sums_by_data_and_two_weighted_means_are_ratios_of_the_loss()
 def test_a_loss_that_is_a_sum_is_named() -> None:
     found = traced(whole(objective="(defun objective (&key image) (sum (net image)))\n"))
     assert found.summed == {"loss"}
+
+
+@pytest.mark.parametrize(
+    ("form", "says"),
+    [
+        ('(metric "objective" (mean image))', "another name"),
+        ("(metric 'loss (mean image))", '(metric "loss" x)'),
+        ('(metric "m" (mean image :axis 1) :weights (ones (list 3)))', "f32 (3)"),
+        ('(metric "m" (mean image) :by label :names 3)', "before its mean is taken"),
+        ('(metric "m" (mean image :axis 1) :by label)', "names that differ"),
+        ('(metric "m" (mean image :axis 1) :by label :names (list "a" "a"))', "names that differ"),
+        ('(metric "m" (mean image :axis 1) :by label :names 3 :reduce :max)', "those of a mean"),
+    ],
+)
+def test_a_metric_that_would_say_something_else_is_refused(form: str, says: str) -> None:
+    text = whole(objective=f"(defun objective (&key image label) {form} (mean (net image)))\n")
+    with pytest.raises((Problem, Problems)) as raised:
+        traced(text)
+    error = raised.value
+    found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
+    assert found.code == "E-METRIC"
+    assert found.span is not None
+    assert says in f"{found.message} {found.hint}"
+
+
+def test_a_number_and_a_step_scalar_are_reported_as_they_are() -> None:
+    assert metric("3")[2]["sum"] / metric("3")[2]["weight"] == 3
+    text = whole(
+        objective='(defun objective (&key image) (metric "m" (ctx :progress)) (mean (net image)))\n'
+    )
+    assert [m.name for m in traced(text).metrics] == ["m"]

@@ -6,10 +6,12 @@ from ...diagnostics import problem
 from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
 from ...evaluator.values import NIL, Cons, String, Symbol, Value
+from ...ir.graph import Value as Node
+from ...ir.types import broadcast
 from ..faults import describe
 from ..host import tracer
 from ..metrics import Reported
-from ..promote import node_of
+from ..promote import node_of, operands
 from ..table import tensor_builtin
 
 REDUCTIONS = ("mean", "sum", "max", "min")
@@ -30,8 +32,7 @@ def metric(
 
     (metric "loss" (nn:cross-entropy (gpt inputs) targets))"""
     t = tracer("metric")
-    if not isinstance(name, String):
-        raise problem("E-METRIC", f"the name of a metric is a string, not {describe(name)}")
+    _check_name(name)
     if t.part == "prepare":
         raise problem("E-STAGE-OUTSIDE", "metric stands in prepare", hint="report in objective")
     t.in_step("metric")
@@ -44,14 +45,14 @@ def metric(
                 f":reduce of metric {describe(name)} is {describe(reduce)}",
                 hint=":mean, :sum, :max or :min",
             )
-    node = node_of("metric", x, t)
+    _, (node,) = operands("metric", (x,))  # a number or a step scalar is reported as it is
     weight = None
+    if kind != "mean" and (weights is not NIL or by is not NIL):
+        what = "weights" if weights is not NIL else "values of an index"
+        raise problem("E-METRIC", f"{what} are those of a mean", hint="leave :reduce out")
     if weights is not NIL:
-        if kind != "mean":
-            raise problem("E-METRIC", "weights are those of a mean", hint="leave :reduce out")
         weight = node_of("metric", weights, t)
-    if not name.text().strip():
-        raise problem("E-METRIC", "the name of a metric is empty", hint='(metric "loss" x)')
+        _fit("weights", weight, node)
     if unit is not NIL and not isinstance(unit, String):
         raise problem("E-METRIC", f":unit is {describe(unit)}, no text", hint=':unit "nats"')
     if names is not NIL and by is NIL:
@@ -66,6 +67,28 @@ def metric(
     return x
 
 
+def _check_name(name: Value) -> None:
+    """E-METRIC for what is no name of a series, or the name of one that is always there."""
+    hint = '(metric "loss" x)'
+    if not isinstance(name, String):
+        told = f"the name of a metric is a string, not {describe(name)}"
+        if isinstance(name, Symbol):
+            hint = f'(metric "{name.name.lower()}" x)'
+        raise problem("E-METRIC", told, hint=hint)
+    if not name.text().strip():
+        raise problem("E-METRIC", "the name of a metric is empty", hint=hint)
+    if name.text() == "objective":
+        told = 'what objective gives is reported as "objective": a metric has another name'
+        raise problem("E-METRIC", told, hint=hint)
+
+
+def _fit(what: str, given: Node, node: Node) -> None:
+    """E-METRIC where :weights or :by cannot be laid beside what is reported."""
+    if broadcast(given.shape, node.shape) is None:
+        told = f":{what} is {given.type}, and what is reported {node.type}"
+        raise problem("E-METRIC", told, hint="one for each element that is reported")
+
+
 def _by_index(row: Reported, by: Value, names: Value) -> None:
     """One mean for each value of an index: name/0, name/1, ..."""
     t = tracer("metric")
@@ -76,8 +99,15 @@ def _by_index(row: Reported, by: Value, names: Value) -> None:
             n.text() if isinstance(n, String) else describe(n) for n in proper("metric", names)
         ]
     else:
-        raise problem("E-METRIC", ":by wants :names, a count or a list of names")
+        labels = []
+    if not labels or len(set(labels)) < len(labels):
+        told = ":by wants :names, a count or a list of names that differ"
+        raise problem("E-METRIC", told, hint=":by label :names 10")
     index = node_of("metric", by, t)
+    if not row.node.shape:
+        told = f":by takes one number an example, and what is reported is {row.node.type}"
+        raise problem("E-METRIC", told, hint="report it before its mean is taken")
+    _fit("by", index, row.node)
     for i, label in enumerate(labels):
         number = t.builder.constant(i, index.dtype)
         hit = t.builder("cast", t.builder("equal", index, number), dtype="f32")
