@@ -211,6 +211,24 @@ def fold(block: ptr[i64], begin: i64, end: i64) -> None:
 
 _PLACE = CONVOLUTION[: CONVOLUTION.index("def line")]
 
+
+def _places(visit: str) -> str:
+    """The places of a window that are inside, in order: each has its element of x begin `at`."""
+    return f"""\
+    for k0 in range(block[6]):
+        n0 = o0 * block[9] + k0 * block[12] + block[15]
+        for k1 in range(block[7]):
+            n1 = o1 * block[10] + k1 * block[13] + block[16]
+            if n0 >= 0 and n0 < block[0] and n1 >= 0 and n1 < block[1]:
+                line = ((image * block[0] + n0) * block[1] + n1) * block[2]
+                for k2 in range(block[8]):
+                    n2 = o2 * block[11] + k2 * block[14] + block[17]
+                    if n2 >= 0 and n2 < block[2]:
+                        at = (line + n2) * channels
+                        {visit}
+"""
+
+
 MAXIMA = (
     ABOVE
     + '''
@@ -231,17 +249,9 @@ def peak(x: ptr[T], to: ptr[T], block: ptr[i64], image: i64, o0: i64, o1: i64, o
     channels = block[23]
     for c in range(channels):
         to[c] = LEAST
-    for k0 in range(block[6]):
-        n0 = o0 * block[9] + k0 * block[12] + block[15]
-        for k1 in range(block[7]):
-            n1 = o1 * block[10] + k1 * block[13] + block[16]
-            if n0 >= 0 and n0 < block[0] and n1 >= 0 and n1 < block[1]:
-                line = ((image * block[0] + n0) * block[1] + n1) * block[2]
-                for k2 in range(block[8]):
-                    n2 = o2 * block[11] + k2 * block[14] + block[17]
-                    if n2 >= 0 and n2 < block[2]:
-                        raise_to(shift(x, (line + n2) * channels), to, channels)
-
+'''
+    + _places("raise_to(shift(x, at), to, channels)")
+    + '''
 
 def raise_to(value: sole[T], to: sole[T], channels: i64) -> None:
     """The greater, and NaN."""
@@ -274,19 +284,11 @@ def give(best: ptr[T], left: ptr[T], block: ptr[i64], image: i64, o0: i64, o1: i
          o2: i64) -> None:
     """What is left to the places of a window, in order: the first that is the greatest takes it."""
     channels = block[23]
-    for k0 in range(block[6]):
-        n0 = o0 * block[9] + k0 * block[12] + block[15]
-        for k1 in range(block[7]):
-            n1 = o1 * block[10] + k1 * block[13] + block[16]
-            if n0 >= 0 and n0 < block[0] and n1 >= 0 and n1 < block[1]:
-                line = ((image * block[0] + n0) * block[1] + n1) * block[2]
-                for k2 in range(block[8]):
-                    n2 = o2 * block[11] + k2 * block[14] + block[17]
-                    if n2 >= 0 and n2 < block[2]:
-                        at = (line + n2) * channels
-                        take(shift(ptr[T](block[21]), at), shift(ptr[T](block[22]), at), best,
-                             left, channels)
-
+'''
+    + _places(
+        "take(shift(ptr[T](block[21]), at), shift(ptr[T](block[22]), at), best, left, channels)"
+    )
+    + '''
 
 def take(value: sole[T], to: sole[T], best: sole[T], left: sole[T], channels: i64) -> None:
     """A NaN is only among values whose greatest is one. No sum is -0, so adding 0 is nothing."""
