@@ -235,6 +235,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session
+def large(session: nox.Session) -> None:
+    """A csv, a jsonl and a text of 200 MB through loaders: memory within 96 MB, and MB/s."""
+    install(session)
+    session.run("python", "bench/large.py", *session.posargs)
+
+
+@nox.session
 def lint(session: nox.Session) -> None:
     """Style and format."""
     session.install("ruff>=0.6")
