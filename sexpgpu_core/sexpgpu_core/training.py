@@ -19,6 +19,7 @@ from .registered import store_of
 from .runtime import room, runs, tuning
 from .runtime.attempt import attempt, named
 from .runtime.begin import exists
+from .runtime.doubles import Doubles
 from .runtime.machine import machine
 from .runtime.mirror import Mirror, brought_back
 from .runtime.proof import Proof
@@ -213,6 +214,8 @@ def _run(
         if not asked.dry:
             _fits(compiled, folder, session)
             folder.proof = _proof(device, compiled, folder)
+            if checkpoint is None:
+                folder.doubles = Doubles(loaded.loaders, compiled.job, folder.events)
     except (Problem, Problems) as error:
         found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
         return failed(folder, found)

@@ -170,12 +170,12 @@ class Loader:
         epochs = getattr(here, "epochs", None)
         return {} if epochs is None else dict(epochs(number))
 
-    def everything(self, stage: str, rows: int) -> Iterator[dict[str, np.ndarray]]:
-        """Every example of a stage once, in the order of the source, `rows` together."""
-        here, n = self._stage(stage), self.examples(stage) or 0
-        for first in range(0, n, rows):
-            index = range(first, min(n, first + rows))
-            yield self._located(partial(here.some, index), stage)
+    def everything(self, stage: str, rows: int, step: int = 1) -> Iterator[dict[str, np.ndarray]]:
+        """Every example of a stage once, or every `step`-th, in the order of the source, `rows`
+        together."""
+        here, chosen = self._stage(stage), range(0, self.examples(stage) or 0, step)
+        for first in range(0, len(chosen), rows):
+            yield self._located(partial(here.some, chosen[first : first + rows]), stage)
 
     def shared(self, one: str, two: str) -> int:
         """Positions of one source that two stages both read."""

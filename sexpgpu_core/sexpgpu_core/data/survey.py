@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 ROWS = 1024
 """Examples that are in memory together."""
 
+SAMPLE = 4 << 20
+"""Bytes of a stage's examples that a run compares with another's."""
+
 CLASSES = 1000
 """Distinct values up to which an integer of an example is a class."""
 
@@ -105,6 +108,25 @@ def survey(
     found += _shared(loader, read)
     found += _sorted(loader, read)
     return [_told(loader, stage) for stage in read], found
+
+
+def doubles(loader: Loader) -> list[Diagnostic]:
+    """W-SPLIT-LEAK as a run looks for it: by examples of each stage that lie evenly in it. Raises
+    what readers raise."""
+    names = [name for name in loader.declaration.stages if _ends(loader, name)]
+    if loader.declaration.whole or len(names) < 2:
+        return []
+    return list(_shared(loader, [_sample(loader, name) for name in names]))
+
+
+def _sample(loader: Loader, name: str) -> Stage:
+    import numpy as np
+
+    size = sum(t.bytes for t in loader.fields(name).values())
+    step = max(1, -(-(loader.examples(name) or 0) * size // SAMPLE))
+    prints = [_prints(batch, False) for batch in loader.everything(name, ROWS, step)]
+    whole = np.concatenate(prints) if prints else np.zeros(0, np.uint64)
+    return Stage(name, len(whole), {}, whole, {})
 
 
 def _ends(loader: Loader, stage: str) -> bool:
@@ -203,6 +225,9 @@ def _wrong(loader: Loader, stage: Stage, bounds: Mapping[str, Any]) -> Iterator[
         )
 
 
+_COMPARED = ", of those that were compared: check --data compares all"
+
+
 def _shared(loader: Loader, read: Sequence[Stage]) -> Iterator[Diagnostic]:
     """W-SPLIT-LEAK for stages with equal examples, unless they share them by their splits."""
     import numpy as np
@@ -213,10 +238,11 @@ def _shared(loader: Loader, read: Sequence[Stage]) -> Iterator[Diagnostic]:
                 continue
             count = int(np.isin(two.prints, one.prints).sum())
             if count:
+                some = any(s.examples < (loader.examples(s.name) or 0) for s in (one, two))
                 yield diagnostic(
                     "W-SPLIT-LEAK",
                     f"{count:,} of {two.examples:,} examples of {loader.name} :{two.name} are "
-                    f"equal to examples of :{one.name}",
+                    f"equal to examples of :{one.name}{_COMPARED if some else ''}",
                     span=_span(loader, two.name),
                     hint="take doubles out of the data, or split it by what they have in common: "
                     "(split-by (:group field))",

@@ -13,6 +13,7 @@ from ..checkpoint.folder import Checkpoints
 from ..diagnostics import Problem, problem
 from . import events, status
 from .clock import Clock
+from .doubles import Doubles
 from .lock import Lock
 from .machine import Machine
 from .mirror import Mirror
@@ -43,6 +44,7 @@ class RunFolder:
         """Globs of diagnostic numbers that earlier attempts were asked for while they ran."""
         self.mirror: Mirror | None = None
         self.proof: Proof | None = None
+        self.doubles: Doubles | None = None
         self.sinks: Sinks | None = None
 
     @property

@@ -79,7 +79,9 @@ class Reporter:
                 self._folder.events.warn(waiting, step.progress.step)
 
     def prove(self, step: int) -> None:
-        """Between two steps: go on with the proof of the first checkpoint."""
+        """Between two steps: go on with the proof of the first checkpoint; tell of doubles."""
+        if self._folder.doubles is not None:
+            self._folder.doubles.follow(step)
         if self._folder.proof is not None:
             self._folder.proof.follow(step, self.throughput.step_s, self.flush)
 

@@ -127,6 +127,8 @@ def _ending(found: Diagnostic) -> Ending:
 def _finish(loop: Loop, ending: Ending, reason: str, error: Diagnostic | None) -> Summary:
     with contextlib.suppress(Problem):  # a full disk: the event of the end meets it again
         loop.report.flush()
+        if loop.folder.doubles is not None:
+            loop.folder.doubles.follow(loop.progress.step, wait=ending.state == "finished")
     summary = _summary(loop)
     loop.folder.status.set(**loop.report.told(loop.progress))
     return _close(loop.folder, summary, loop.progress.step, ending, reason, error)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from sexpgpu_core import api
+from sexpgpu_core.data.survey import SAMPLE, doubles
 from sexpgpu_core.spans import Source
 from sexpgpu_core.surveyed import surveyed
 
@@ -69,6 +70,23 @@ def test_equal_examples_of_two_splits_are_counted(tmp_path: Path) -> None:
     assert leak.facts == {"stages": ("train", "val"), "count": 3, "examples": 20}
     assert leak.span is not None
     assert found == {}
+
+
+def test_a_run_compares_a_sample_of_long_stages_and_says_so(tmp_path: Path) -> None:
+    label = np.zeros(4000, np.int64)
+    x = R.normal(size=(4000, 600)).astype("f4")
+    assert x[2000:].nbytes > SAMPLE
+
+    def found() -> list[Any]:
+        text = FILE.format(clauses=table(tmp_path, x, label), rest=ROWS.format(more=""))
+        (loader,) = api.load(Source(str(tmp_path / "it.lisp"), text)).loaders.values()
+        return doubles(loader)
+
+    assert found() == []
+    x[2000:3000] = x[:1000]
+    (leak,) = found()
+    assert leak.facts == {"stages": ("train", "val"), "count": 500, "examples": 1000}
+    assert "of those that were compared" in leak.message
 
 
 def test_a_sorted_table_that_is_cut_by_position_is_told(tmp_path: Path) -> None:
