@@ -225,15 +225,19 @@ def export(
 @click.option("--dry-run", is_flag=True, help="Remove nothing; say what would go.")
 def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_run: bool) -> Answer:
     """Remove RUN's checkpoints but some. The last one always stays."""
+    from sexpgpu_core.checkpoint.folder import Checkpoints
+    from sexpgpu_core.checkpoint.shared import held
     from sexpgpu_core.runtime import retention
 
     if (keep is None) is not best:
         hint = "sexpgpu checkpoint prune RUN --keep 3 --dry-run"
         raise problem("E-USAGE-VALUE", "prune wants one of --keep N and --best", hint=hint)
     found = names.run_of(invocation, run)
+    before = Checkpoints(found.path / "checkpoints").entries()
     removed = retention.prune(found, keep or 1, dry=dry_run, best=best)
+    gone = {saved.name for saved in removed}
     shown, left = cut([_entry(saved) for saved in removed], invocation.limit)
-    freed = sum(saved.bytes for saved in removed)
+    freed = held(before) - held(saved for saved in before if saved.name not in gone)
     told = document(
         "checkpoints", run=found.path.name, checkpoints=shown, removed=not dry_run, bytes=freed
     )

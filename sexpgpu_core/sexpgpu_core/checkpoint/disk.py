@@ -36,6 +36,10 @@ class Disk:
         finally:
             os.close(handle)
 
+    def link(self, old: Path, new: Path) -> None:
+        """A second name of a file."""
+        os.link(old, new)
+
     def rename(self, old: Path, new: Path) -> None:
         os.rename(old, new)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,12 +17,14 @@ from ..diagnostics import Problem, problem
 from ..records import NamedTuple
 from . import tensors
 from .disk import Disk, digest
+from .shared import FILE, Shared
 
 if TYPE_CHECKING:
     import numpy as np
 
 VERSION = 1
 _FILES = {"parameter": "params.safetensors", "optimizer": "optimizer.safetensors"}
+_KINDS = {FILE: "parameter", **{name: kind for kind, name in _FILES.items()}}
 _REST = "state.safetensors"
 _BATCH = "batch.safetensors"
 _STORED = "it is in a store, whose files lie otherwise"
@@ -63,8 +65,13 @@ class Checkpoints:
     def __init__(self, folder: Path, disk: Disk | None = None) -> None:
         self.folder = folder
         self._disk = disk or Disk()
+        self._shared = Shared(self._disk)
 
     # -- writing
+
+    def holds_fixed(self) -> bool:
+        """Whether `save` reads none of the `fixed` values: an earlier checkpoint has them."""
+        return self._shared.holds()
 
     def save(
         self,
@@ -76,8 +83,10 @@ class Checkpoints:
         before_rename: Callable[[], None] = lambda: None,
         prefix: str = "step",
         batch: Mapping[str, np.ndarray] | None = None,
+        fixed: Collection[str] = (),
     ) -> Saved:
-        """Write one, durable when it returns. `document` lacks only files and tensors.
+        """Write one, durable when it returns. `document` lacks only files and tensors. `fixed`: of
+        `names`, parameters that no step writes.
 
         Raises E-CHECKPOINT-DISK; then nothing is left, and every older one is whole.
         """
@@ -86,7 +95,7 @@ class Checkpoints:
         try:
             self._disk.remove(scratch)
             self._disk.make(scratch)
-            whole = self._fill(scratch, names, read, document, batch)
+            whole = self._fill(scratch, names, read, document, batch, fixed)
             self._disk.sync(scratch)
             before_rename()
             self._place(scratch, self.folder / name, whole)
@@ -94,7 +103,9 @@ class Checkpoints:
         except OSError as refused:
             self._disk.remove(scratch)
             raise self._not_written(step, refused) from refused
-        return Saved(name, step, self.folder / name, whole)
+        saved = Saved(name, step, self.folder / name, whole)
+        self._shared.placed(saved)
+        return saved
 
     def _fill(
         self,
@@ -103,9 +114,12 @@ class Checkpoints:
         read: Callable[[str], np.ndarray],
         document: Mapping[str, Any],
         batch: Mapping[str, np.ndarray] | None,
+        fixed: Collection[str],
     ) -> dict[str, Any]:
         files = []
-        for file, inside in _by_file(names).items():
+        if fixed:
+            files.append((FILE, *self._refer(scratch / FILE, fixed, read)))
+        for file, inside in _by_file([n for n in names if n not in fixed]).items():
             pieces = tensors.chunks(list(inside), _reading(inside, read))
             files.append((file, *self._disk.write(scratch / file, pieces)))
         if batch is not None:
@@ -120,6 +134,13 @@ class Checkpoints:
         text = json.dumps(whole, indent=1, allow_nan=False) + "\n"
         self._disk.write(scratch / "checkpoint.json", [text.encode()])
         return whole
+
+    def _refer(
+        self, path: Path, fixed: Collection[str], read: Callable[[str], np.ndarray]
+    ) -> tuple[str, int]:
+        inside = {name.partition(":")[2]: name for name in fixed}
+        reading = _reading(inside, read)
+        return self._shared.put(path, lambda: tensors.chunks(list(inside), reading), self.whole)
 
     def _place(self, scratch: Path, final: Path, document: Mapping[str, Any]) -> None:
         """Rename. One of that name is equal, or stays listed as an earlier attempt."""
@@ -289,7 +310,7 @@ def _by_file(names: Sequence[str]) -> dict[str, dict[str, str]]:
 
 def file_of(file: str, name: str) -> str:
     """The persistent name of what a file calls `name`: the inverse of `_by_file`."""
-    kind = {name: kind for kind, name in _FILES.items()}.get(file)
+    kind = _KINDS.get(file)
     return f"{kind}:{name}" if kind else name
 
 

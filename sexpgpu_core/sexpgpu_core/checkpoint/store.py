@@ -1,6 +1,7 @@
 """Stores: checkpoints below a URL, put file by file and committed by their manifest (45.18).
 
 Data objects lie under `step-STEP/ATTEMPT/`, each put once; `step-STEP/checkpoint.json` is put last.
+What checkpoints share lies under `frozen/SHA256/` while one of them names it.
 A reader believes manifests only. `LocalStore` is the store of a folder; others come by the hook.
 """
 
@@ -20,6 +21,7 @@ from ..diagnostics import Problem, problem
 from ..experiment.protocols import Store
 from .disk import Disk, digest
 from .folder import Saved
+from .shared import FILE, STORED
 
 MANIFEST = "checkpoint.json"
 
@@ -112,25 +114,42 @@ def upload(saved: Saved, store: Store) -> None:
 
     One that the store has is left if its files are equal, else it gives way to the new one.
     """
-    inside = f"{saved.name}/{saved.document['attempt']}"
     before = _manifest(store, saved.name) if saved.name in stored(store, saved.name) else None
     if before is not None and _hashes(before) == _hashes(saved.document):
         return
     files = []
     for file in saved.document["files"]:
-        store.put(f"{inside}/{file['path']}", str(saved.path / file["path"]))
-        files.append({**file, "path": f"{saved.document['attempt']}/{file['path']}"})
+        path = f"{saved.document['attempt']}/{file['path']}"
+        if file["path"] == FILE:
+            path = f"{STORED}/{file['sha256']}/{FILE}"
+        name = _object(saved.name, path)
+        if file["path"] != FILE or (name, file["bytes"]) not in store.list(name):
+            store.put(name, str(saved.path / file["path"]))
+        files.append({**file, "path": path})
     said = json.dumps({**saved.document, "files": files}, allow_nan=False)
     if before is not None:
         store.delete(f"{saved.name}/{MANIFEST}")
     store.put_last(f"{saved.name}/{MANIFEST}", said.encode())
 
 
+def _object(name: str, path: str) -> str:
+    """The object that a checkpoint's manifest calls `path`."""
+    return path if path.startswith(f"{STORED}/") else f"{name}/{path}"
+
+
 def discard(store: Store, name: str) -> None:
-    """Remove a checkpoint, its manifest first: no reader believes what is left."""
+    """Remove a checkpoint, its manifest first: no reader believes what is left. What it shared goes
+    when no other names it."""
     names = [found for found, _ in store.list(f"{name}/")]
     for found in sorted(names, key=lambda n: not n.endswith(f"/{MANIFEST}")):
         store.delete(found)
+    shared = [found for found, _ in store.list(f"{STORED}/")]
+    if shared[1:]:
+        manifests = [_manifest(store, other) for other in stored(store)]
+        named = {file["path"] for document in manifests for file in document["files"]}
+        for found in shared:
+            if found not in named:
+                store.delete(found)
 
 
 def stored(store: Store, prefix: str = "step-") -> set[str]:
@@ -164,15 +183,28 @@ def download(store: Store, name: str, folder: Path, scratch: Path) -> Path:
     manifest = scratch / MANIFEST
     store.get(f"{name}/{MANIFEST}", str(manifest))
     document = dict(json.loads(manifest.read_bytes()))
-    files = [_fetch(store, name, file, scratch) for file in document["files"]]
+    files = [_fetch(store, name, file, scratch, folder) for file in document["files"]]
     Disk().write(manifest, [json.dumps({**document, "files": files}, indent=1).encode()])
     os.replace(scratch, folder / name)
     return folder / name
 
 
-def _fetch(store: Store, name: str, file: Mapping[str, Any], scratch: Path) -> dict[str, Any]:
+def _fetch(
+    store: Store, name: str, file: Mapping[str, Any], scratch: Path, folder: Path
+) -> dict[str, Any]:
     path = scratch / Path(file["path"]).name
-    store.get(f"{name}/{file['path']}", str(path))
+    if not _beside(folder, file, path):
+        store.get(_object(name, file["path"]), str(path))
     if digest(path) != file["sha256"]:
         raise problem("E-CHECKPOINT-CORRUPT", f"{name}/{file['path']} differs from its hash")
     return {**file, "path": path.name}
+
+
+def _beside(folder: Path, file: Mapping[str, Any], path: Path) -> bool:
+    """Whether a checkpoint that was brought before shares the file, which has a name more now."""
+    for other in folder.glob(f"step-*/{FILE}") if path.name == FILE else ():
+        with contextlib.suppress(OSError):
+            if digest(other) == file["sha256"]:
+                os.link(other, path)
+                return True
+    return False

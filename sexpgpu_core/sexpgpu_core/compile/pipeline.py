@@ -34,7 +34,7 @@ from .phases import Phases
 from .probes import Row
 from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
 from .stages import PassTrace, StageTrace, Tracing, observer_of, program_of, steps_of
-from .summary import memory, sampling, summarize
+from .summary import fixed, memory, sampling, summarize
 from .traces import Traces, trace_experiment
 
 
@@ -249,6 +249,7 @@ def _job(
             sampled=said,
         ),
         curriculum=traces.ask,
+        fixed=fixed(traces),
         files=tuple([dict(f.facts) for f in files_named(traces).values()]),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..device import Unit
 from ..experiment.declarations import Experiment
 from ..ir import Graph
+from ..ir.types import Type
 from ..plan.plan import Persistent, Region
 from ..staging.traced import Group, Parameter
 from .stages import StageTrace
@@ -36,7 +37,7 @@ def summarize(
         "steps": traces.steps,
         "flops_per_step": flops,
         "memory": dict(memory),
-        "disk_bytes": _disk(traces.experiment, persistent, traces.steps),
+        "disk_bytes": _disk(traces, persistent),
         "batch": _batch(first),
         "evaluation_ids": traces.evaluations(judgements),
         "groups": [
@@ -137,13 +138,26 @@ def _stacked(graph: Graph) -> int:
     )
 
 
-def _disk(experiment: Experiment, persistent: int, steps: int) -> int:
+def fixed(traces: Traces) -> dict[str, Type]:
+    """Parameters that no stage trains, by persistent name: checkpoints share them (R34), unless
+    `:checkpoint (:frozen :copy)` is asked for."""
+    if traces.experiment.run.checkpoint.frozen == "copy":
+        return {}
+    stages = traces.stages.values()
+    trained = {path for stage in stages for path in stage.optimization.updates}
+    found = {path: p.type for stage in stages for path, p in stage.traced.parameters.items()}
+    return {f"parameter:{path}": type for path, type in found.items() if path not in trained}
+
+
+def _disk(traces: Traces, persistent: int) -> int:
     """Bytes of the checkpoints that are there at once: those that stay, and the one in flight."""
-    declared = experiment.run.checkpoint
+    declared, steps = traces.experiment.run.checkpoint, traces.steps
     due = steps // declared.every if declared.every else 0
     due += sum(isinstance(at, int) and at <= steps for at in declared.at) + 1
     kept = due if declared.keep is None else min(due, declared.keep)
-    return persistent * (kept + (declared.best is not None) + (due > kept))
+    shared = sum(type.bytes for type in fixed(traces).values())
+    each = max(0, persistent - shared)
+    return each * (kept + (declared.best is not None) + (due > kept)) + shared
 
 
 def _precision(stage: StageTrace) -> dict[str, Any]:

@@ -139,6 +139,7 @@ class Job(NamedTuple):
     graphs: Mapping[str, str] = {}  # program -> text of its graph, for graph.ir
     summary: Mapping[str, Any] = {}  # what check prints and open records
     curriculum: Callable[[Mapping[str, Any], Callable[[str, str], Any]], str | None] | None = None
+    fixed: Mapping[str, Type] = {}  # parameters that no step writes, which checkpoints share
     files: tuple[Mapping[str, Any], ...] = ()  # arrays of files: entries of the manifest's data
 
     @property

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
+from ..checkpoint.shared import held
 from ..diagnostics import Diagnostic, diagnostic, problem
 from .folder import RunFolder
 from .job import Job
@@ -17,7 +18,7 @@ def fits(job: Job, folder: RunFolder) -> None:
     Those that the folder has already are counted.
     """
     needed = int(job.summary.get("disk_bytes", 0))
-    needed -= sum(saved.bytes for saved in folder.checkpoints.whole())
+    needed -= held(folder.checkpoints.whole())
     free = shutil.disk_usage(folder.path).free
     if needed > free:
         raise problem(

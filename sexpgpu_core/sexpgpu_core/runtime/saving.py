@@ -16,7 +16,7 @@ from .ledger import Ledger
 from .progress import Progress
 
 if TYPE_CHECKING:
-    from ..device import Session
+    from ..device import Session, Snapshot
 
 VERSION = 1
 
@@ -38,14 +38,19 @@ class Saver:
         names = list(self._job.persistent.saved)
         began = self._clock()
         self._writer.wait()
-        snapshot = self._session.snapshot(names)
+        checkpoints, events = self._folder.checkpoints, self._folder.events
+        snapshot = self._snapshot()
         stall = self._clock() - began
         step = int(document["step"])
-        checkpoints, events = self._folder.checkpoints, self._folder.events
 
         def work() -> Done:
             saved = checkpoints.save(
-                step, names, snapshot.array, document, before_rename=events.sync
+                step,
+                names,
+                snapshot.array,
+                document,
+                before_rename=events.sync,
+                fixed=self._job.fixed,
             )
             series = declared.best[0] if declared.best else None
             removed = checkpoints.prune(declared.keep, series)
@@ -55,6 +60,11 @@ class Saver:
         self._writer.start(step, work, snapshot.release, stall, best)
         if not declared.staging:
             self._writer.wait()
+
+    def _snapshot(self) -> Snapshot:
+        """Of what is written: without what no step changes, where a checkpoint has it already."""
+        held = self._job.fixed if self._folder.checkpoints.holds_fixed() else ()
+        return self._session.snapshot([n for n in self._job.persistent.saved if n not in held])
 
     def _stored(self, saved: Saved, removed: list[str]) -> Problem | None:
         """Put it into the store as well; what keeps it from there."""
@@ -69,7 +79,7 @@ class Saver:
     def halt(self, document: Mapping[str, Any], batch: Mapping[str, Any]) -> Saved:
         """`halt-STEP`: the state of before the bad step, and its batch. Returns when durable."""
         self._writer.wait()
-        snapshot = self._session.snapshot(list(self._job.persistent.saved))
+        snapshot = self._snapshot()
         try:
             return self._folder.checkpoints.save(
                 int(document["step"]),
@@ -79,6 +89,7 @@ class Saver:
                 before_rename=self._folder.events.sync,
                 prefix="halt",
                 batch=batch,
+                fixed=self._job.fixed,
             )
         finally:
             snapshot.release()
