@@ -36,6 +36,7 @@ VARIABLES: dict[str, tuple[str, ...]] = {
     "SEXPGPU_WIDTH": ("4", "8", "16"),
     "SEXPGPU_PTXAS": (),
     "SEXPGPU_CUBINS": (),
+    "SEXPGPU_LIBRARIES": (),
 }
 """Environment variables that are read, by whom they are read: us, then devices. What each may
 be, where that is few words; empty is as if it were not there."""

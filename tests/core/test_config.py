@@ -143,9 +143,8 @@ def test_an_empty_variable_is_as_if_it_were_not_there(tmp_path: Path) -> None:
 def test_variables_are_those_that_the_sources_read_and_the_page_lists() -> None:
     root = Path(__file__).parents[2]
     texts = [p.read_text("utf-8") for p in root.glob("sexpgpu_*/sexpgpu_*/**/*.py")]
-    read = {
-        n for text in texts for n in re.findall(r'environ(?:ment)?[.[(a-z]*"(SEXPGPU_\w+)"', text)
-    }
+    named = r'(?:environ(?:ment)?[.[(a-z]*|VARIABLE = )"(SEXPGPU_\w+)"'
+    read = {n for text in texts for n in re.findall(named, text)}
     assert read == set(VARIABLES)
     told = set(re.findall(r"`(SEXPGPU_[A-Z]+)", (root / "docs" / "environment.md").read_text()))
     assert told == set(VARIABLES)
