@@ -1,11 +1,11 @@
 """The check of a machine with a GPU: `python -P -m bench.gpu [--emulated] [--minutes 10]`.
 
 What is asked of it: the driver and what stands below, steps of the examples beside `reference` in
-f32 and bf16, some without its libraries too, a step as a graph beside its records one by one, a
-killed run that goes on, the big models' step time, the examples beside PyTorch's,
-compute-sanitizer. A part that fails says so and the others go on; a part for which no time is left
-is left out by name. All of it is written to `results/gpu.json`, with `--emulated` nothing unless
-`--save` says where.
+f32 and bf16, some without its libraries too, the libraries' calls one by one beside PyTorch's, a
+step as a graph beside its records one by one, a killed run that goes on, the big models' step
+time, the examples beside PyTorch's, compute-sanitizer. A part that fails says so and the others
+go on; a part for which no time is left is left out by name. All of it is written to
+`results/gpu.json`, with `--emulated` nothing unless `--save` says where.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import numpy as np
 from sexpgpu_core.diagnostics import Problem, Problems
 
 from . import report
+from .gpu_calls import compared
 from .models import MODELS, ROOT, Spec, spec_of
 from .ours import Ours
 
@@ -114,6 +115,16 @@ def _distance(ours: Ours, plain: Ours, name: str) -> float:
     """The greatest difference of a persistent value, over its greatest."""
     a, b = (s.session.read(name).astype("f8") for s in (ours, plain))
     return float(np.abs(a - b).max(initial=0) / max(np.abs(b).max(initial=0), 1e-6))
+
+
+def calls(check: Check) -> Iterator[Row]:
+    """Products with their ends, attention and convolutions, each beside PyTorch's."""
+    from sexpgpu_cuda.device import EmulatedDevice
+    from sexpgpu_cuda.gpu import GpuDevice
+
+    device = EmulatedDevice() if check.emulated else GpuDevice()
+    for row in compared(device, check.emulated):
+        yield {"part": "calls", **row}
 
 
 def replay(check: Check) -> Iterator[Row]:
@@ -223,7 +234,7 @@ def sanitizer(check: Check) -> Iterator[Row]:
 
 
 PARTS: dict[str, Callable[[Check], Iterator[Row]]] = {
-    f.__name__: f for f in (machine, steps, plain, replay, resume, big, sanitizer, beside)
+    f.__name__: f for f in (machine, steps, plain, calls, replay, resume, big, sanitizer, beside)
 }
 
 
