@@ -120,7 +120,7 @@ def test_skipped_updates_are_counted_and_the_run_goes_on(folder: Folder) -> None
     held(run)
     assert [e["action"] for e in events(run) if e["event"] == "guard"] == ["skip"] * skipped
     assert done.document["step"] == 60
-    assert done.document["warnings"] == {"W-GUARD-SKIP": skipped}
+    assert done.document["warnings"] == {"W-GUARD-SKIP": skipped, "W-SPLIT-LEAK": 1}
 
 
 def test_more_skips_than_allowed_halt(folder: Folder) -> None:

@@ -25,7 +25,7 @@ def test_the_same_again_is_another_folder_and_says_so(sound: Folder) -> None:
     assert "warning[W-RUN-EXISTS]" in again.err
     assert names[0] in again.err
     warned = [e for e in events(sound.made(names[1])) if e["event"] == "warning"]
-    assert [e["diagnostic"]["code"] for e in warned] == ["W-RUN-EXISTS"]
+    assert [e["diagnostic"]["code"] for e in warned] == ["W-RUN-EXISTS", "W-SPLIT-LEAK"]
 
 
 def test_a_name_is_the_folder_and_is_never_overwritten(sound: Folder) -> None:

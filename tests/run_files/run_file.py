@@ -21,12 +21,14 @@ def train(file: str, root: Path, **options: Any) -> Path:
 
 
 def arrays(folder: Path, step: int | None = None) -> dict[str, Any]:
-    """Every array of a checkpoint, the last where no step is said: FILE:NAME."""
+    """Every array of a checkpoint, the last where no step is said: FILE:NAME, of parameters in
+    either of their files params:NAME."""
     points = sorted((folder / "checkpoints").glob("step-*"))
     point = points[-1] if step is None else folder / "checkpoints" / f"step-{step:08}"
     found = {}
     for path in sorted(point.glob("*.safetensors")):
-        found.update({f"{path.stem}:{name}": a for name, a in load_file(path).items()})
+        stem = "params" if path.stem == "frozen" else path.stem
+        found.update({f"{stem}:{name}": a for name, a in load_file(path).items()})
     return found
 
 

@@ -297,7 +297,7 @@ def test_loaded_weights_stay_and_adapters_learn_over_a_resume(lora: Path, tmp_pa
     base = load_file(tmp_path / "base.safetensors")
     for ours, theirs in (("in", "layers.0"), ("out", "layers.1")):
         for part in "wb":
-            assert np.array_equal(found[f"frozen:net/{ours}/{part}"], base[f"{theirs}.{part}"])
+            assert np.array_equal(found[f"params:net/{ours}/{part}"], base[f"{theirs}.{part}"])
         assert np.abs(found[f"params:net/{ours}/up"]).max() > 0
     losses = [e["metrics"]["val/loss"] for e in events(tmp_path / "runs" / "whole", "eval")]
     assert losses[-1] < losses[0]
