@@ -18,7 +18,8 @@ SMALL = 8
 """A value this many times smaller than another is cheap to read beside it."""
 
 ROWS, DEAR = 64, 8
-"""What is a row to so many others costs so many times as much to compute in each of them."""
+"""What is a row to so many others costs so many times as much to compute in each of them; not where
+a device computes for less than it reads: `cheap` is above ours then."""
 
 
 class Storing:
@@ -76,7 +77,7 @@ class Storing:
         cost = self._cost(value, value, leaves, 0)
         size = value.type.size
         large = sum([v.type.size * SMALL > size for v in leaves])
-        again = any(self._is_row_of(value, u) for u in users)
+        again = self.cheap <= CHEAP and any(self._is_row_of(value, u) for u in users)
         if cost * (DEAR if again else 1) > self.cheap or (large > 1 and size > 1):
             self.stored.add(value)
         else:
