@@ -37,13 +37,14 @@ FILES = {
 CORE, E2E = "tests/core/", "tests/e2e/test_e2e_"
 SURPRISE = "tests/cli/test_main.py::test_a_surprise_is_exit_70_with_a_report_and_no_traceback"
 SIGNALS = E2E + "phases.py::test_a_signal_in_any_phase_ends_it_as_the_table_says"
+SWEPT = E2E + "sweep.py::test_a_signalled_sweep_saves_its_points_and_exits_by_the_signal"
 SHOWN = {
     ("check", 70): SURPRISE,
     ("run", 70): SURPRISE,
     ("run", 130): SIGNALS,
-    ("sweep", 130): E2E + "sweep.py::test_an_interrupted_sweep_saves_its_points_and_exits_130",
-    ("sweep", 75): E2E + "sweep.py::test_an_interrupted_sweep_saves_its_points_and_exits_130",
-    ("stop", 6): E2E + "runs.py::test_waiting_no_longer_is_exit_6",
+    ("sweep", 130): SWEPT,
+    ("sweep", 75): SWEPT,
+    ("stop", 6): E2E + "runs.py::test_a_stop_that_waits_no_longer_is_exit_6",
     ("status", 6): E2E + "runs.py::test_waiting_no_longer_is_exit_6",
     ("plugins", 1): "tests/third_party/test_toy.py"
     "::test_a_broken_and_a_misspelt_plug_in_are_reported_and_stop_nothing",

@@ -333,6 +333,16 @@ def test_waiting_no_longer_is_exit_6(live: Folder, until: str) -> None:
     assert " at step " in followed.out
 
 
+def test_a_stop_that_waits_no_longer_is_exit_6(tmp_path: Path, kernel_cache: Path) -> None:
+    folder = made(tmp_path, kernel_cache)
+    process = started(folder, "it")
+    done = folder.quick("stop", "it", "--timeout", "0", "--json")
+    held(done, 6)
+    validate(done.document)
+    process.communicate(timeout=60)  # it was asked all the same
+    assert process.returncode == 130
+
+
 def test_a_live_run_writes_a_note_itself(live: Folder) -> None:
     done = live.quick("annotate", "it", "now", "--json")
     held(done, 0)

@@ -147,13 +147,16 @@ def test_a_point_that_a_killed_sweep_left_running_is_waited_for(folder: Folder) 
     assert [status(run)["attempt"] for run in runs.glob("x-*")] == [1, 1]
 
 
-def test_an_interrupted_sweep_saves_its_points_and_exits_130(folder: Folder) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])
+def test_a_signalled_sweep_saves_its_points_and_exits_by_the_signal(
+    folder: Folder, sent: signal.Signals, code: int
+) -> None:
     folder.write("x.lisp", slow(4000))
     process = folder.start("sweep", "x.lisp", "s", "-q")
     wait(lambda: list((folder.path / "runs").glob("x-*/checkpoints/step-*")), 120)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     process.communicate(timeout=120)
-    assert process.returncode == 130
+    assert process.returncode == code
     (run,) = (folder.path / "runs").glob("x-*")
     assert status(run)["state"] == "preempted"
 
