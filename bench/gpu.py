@@ -22,6 +22,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -83,15 +84,9 @@ def plain(check: Check) -> Iterator[Row]:
     """The same by kernels of ours alone, no library's."""
     from sexpgpu_cuda.providers import VARIABLE
 
-    before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = "none"
-    try:
+    with patch.dict(os.environ, {VARIABLE: "none"}):
         for name in check.names[:4]:
             yield from _steps(check, name, "plain")
-    finally:
-        os.environ.pop(VARIABLE)
-        if before is not None:
-            os.environ[VARIABLE] = before
 
 
 def _steps(check: Check, name: str, part: str) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.kernels.kernel import NodeCall
 from sexpgpu_core.plan.plan import Persistent, Plan, Region
 
+from . import attention, libraries, products
 from .program import IN_FLIGHT
 from .rooms import CHUNK
 from .tuning import WORKSPACE
@@ -21,14 +22,7 @@ WORDS = 16
 """Of scalars and of an error, a call: more than any takes."""
 KEYS = 128
 """Keys whose sums are apart in the backward pass of attention, as cuDNN 9.19 builds its plans."""
-CALLED = frozenset(
-    (
-        *("matmul", "matmul-bias", "matmul-gelu", "matmul-gelu-slope"),
-        *("attention-forward", "attention-backward"),
-        *("conv", "conv-input-gradient", "conv-weight-gradient"),
-        *("scan", "while"),
-    )
-)
+CALLED = frozenset((*products.ROWS, *attention.ROWS, *libraries.ROWS, "scan", "while"))
 """Operations that a library may do, and loops, whose bodies may have them."""
 
 

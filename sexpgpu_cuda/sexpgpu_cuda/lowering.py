@@ -4,7 +4,7 @@ the time that a GPU's roofline gives it. Nothing is run."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sexpgpu_core.diagnostics.render_json import place
@@ -16,7 +16,9 @@ from sexpgpu_core.kernels.kernel import Call, KernelCall, NodeCall, Repeat, View
 from sexpgpu_core.passes.calls import gelu_refusal, refusal
 from sexpgpu_core.plan.plan import Plan
 
+from . import attention
 from .addresses import drafted
+from .dnn import SEEN
 from .draft import Draft
 from .products import EPILOGUES
 from .roofline import START, Gpu, seconds
@@ -27,10 +29,8 @@ if TYPE_CHECKING:
     from sexpgpu_core.compile.pipeline import Compiled
 
 LIBRARIES = dict.fromkeys(EPILOGUES, ("cuBLASLt", "product"))
-LIBRARIES.update(
-    dict.fromkeys(("conv", "conv-input-gradient", "conv-weight-gradient"), ("cuDNN", "convolution"))
-)
-LIBRARIES.update(dict.fromkeys(("attention-forward", "attention-backward"), ("cuDNN", "attention")))
+LIBRARIES.update(dict.fromkeys(SEEN, ("cuDNN", "convolution")))
+LIBRARIES.update(dict.fromkeys(attention.ROWS, ("cuDNN", "attention")))
 """Whose call an operation is, and what kind of work."""
 
 
@@ -206,35 +206,31 @@ REFUSALS = {"attention": ("cuDNN", refusal), "gelu": ("cuBLASLt", gelu_refusal)}
 
 def ours(draft: Draft, graph: Graph) -> list[dict[str, Any]]:
     """Calls that are kernels of ours and not a library's (`providers`), with their reasons."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for refused in draft.places.refused:
-        nodes = draft.plan.calls[refused.call].nodes
-        row = {
-            "operations": [refused.operation],
-            "reason": refused.why,
-            **_origin(nodes, graph),
-        }
-        row.pop("scope", None)
-        found.setdefault((refused.operation, refused.why, str(row.get("span"))), row)
-    return list(found.values())
+    return _reasons(
+        _reason(r.operation, r.why, draft.plan.calls[r.call].nodes, graph)
+        for r in draft.places.refused
+    )
 
 
 def fallbacks(compiled: Compiled) -> list[dict[str, Any]]:
     """What is products and kernels of ours instead of a library's call, and why."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    found = []
     for stage in compiled.stages.values():
         graph = stage.traced.graph
         for node in graph.nodes:
             library, refused = REFUSALS.get(node.operation, ("", None))
             why = refused(node, stage.precision) if refused is not None else None
-            if why is None:
-                continue
-            origin = graph.origin(node)
-            row: dict[str, Any] = {
-                "operations": [node.operation],
-                "reason": f"not {library}'s: {why}",
-            }
-            if origin is not None and origin.span is not None:
-                row["file"], row["span"] = place(origin.span)
-            found.setdefault((node.operation, why, origin.span if origin else None), row)
-    return list(found.values())
+            if why is not None:
+                told = f"not {library}'s: {why}"
+                found.append(_reason(node.operation, told, (node.id,), graph))
+    return _reasons(found)
+
+
+def _reason(operation: str, why: str, nodes: tuple[int, ...], graph: Graph) -> dict[str, Any]:
+    at = {k: v for k, v in _origin(nodes, graph).items() if k != "scope"}
+    return {"operations": [operation], "reason": why, **at}
+
+
+def _reasons(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each once, in order."""
+    return list({repr(row): row for row in rows}.values())

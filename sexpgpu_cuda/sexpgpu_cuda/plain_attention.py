@@ -65,10 +65,6 @@ class Warp:
     def zeros(self, count: int) -> Row:
         return [self.t.constant(self.form.wider, 0)] * count
 
-    def parted(self, a: Register, b: Register) -> tuple[Register, Register]:
-        above = self.t.binary("udiv", a, b)
-        return above, self.t.binary("sub", a, self.t.binary("mul", above, b))
-
     # Memory
     def place(self, name: str, *at: Register) -> Register:
         found = self.i32(0)
@@ -185,8 +181,8 @@ class Warp:
 
 def _query(w: Warp) -> tuple[Register, Register, Register, Register]:
     """Batch, head, the keys' head and place of a row of queries."""
-    above, place = w.parted(w.row, w.r["queries"])
-    batch, head = w.parted(above, w.r["heads"])
+    above, place = w.t.parted(w.row, w.r["queries"])
+    batch, head = w.t.parted(above, w.r["heads"])
     share = w.t.binary("udiv", w.r["heads"], w.r["few"])
     return batch, head, w.t.binary("udiv", head, share), place
 
@@ -247,8 +243,8 @@ def _to_queries(t: PtxTarget, form: Form, r: Given) -> None:
 
 def _to_keys(t: PtxTarget, form: Form, r: Given) -> None:
     w = Warp(t, form, r)
-    above, place = w.parted(w.row, r["keys"])
-    batch, own = w.parted(above, r["few"])
+    above, place = w.t.parted(w.row, r["keys"])
+    batch, own = w.t.parted(above, r["few"])
     group = t.binary("udiv", r["heads"], r["few"])
     mine = {"k": w.load("k", "deep", batch, place, own)}
     mine["v"] = w.load("v", "wide", batch, place, own)

@@ -151,6 +151,11 @@ class PtxTarget(Target):
         self.declared[f"declare void @{BARRIER}()"] = None
         self.lines.append(f"  call void @{BARRIER}()")
 
+    def parted(self, a: Register, b: Register) -> tuple[Register, Register]:
+        """Quotient and rest of numbers without a sign."""
+        above = self.binary("udiv", a, b)
+        return above, self.binary("sub", a, self.binary("mul", above, b))
+
     def across(self, value: Register, mask: int) -> Register:
         """The value of the lane whose number differs in these bits. 32 bits, 64 in two parts."""
         if BITS[value.kind] == 64:

@@ -155,8 +155,8 @@ class Block:
         self.t, self.form, self.r, self.tile = t, form, r, form.tile
         self.kind = register_kind(form.dtype)
         self.thread, block = t.special("tid.x"), t.special("ctaid.x")
-        above, column = self._parted(block, r["across"])
-        batch, row = self._parted(above, r["down"])
+        above, column = self.t.parted(block, r["across"])
+        batch, row = self.t.parted(above, r["down"])
         self.row = self._times(row, self.tile.rows)
         self.column = self._times(column, self.tile.columns)
         self.batch = self._split(batch, "batch")
@@ -171,16 +171,12 @@ class Block:
     def _times(self, a: Register, b: int) -> Register:
         return self.t.binary("mul", a, self._i32(b))
 
-    def _parted(self, a: Register, b: Register) -> tuple[Register, Register]:
-        above = self.t.binary("udiv", a, b)
-        return above, self.t.binary("sub", a, self.t.binary("mul", above, b))
-
     def _split(self, flat: Register, word: str) -> list[Register]:
         """Places on axes, the last one the fastest."""
         count = {"batch": self.form.batch, "rows": self.form.rows, "inner": self.form.inner}[word]
         found: list[Register] = []
         for axis in reversed(range(1, count)):
-            flat, rest = self._parted(flat, self.r[f"{word}_{axis}"])
+            flat, rest = self.t.parted(flat, self.r[f"{word}_{axis}"])
             found.insert(0, rest)
         return [flat, *found] if count else []
 
@@ -215,7 +211,7 @@ class Block:
 
         def one(slot: Register) -> list[Register]:
             number = self._plus(self.thread, self._times(slot, THREADS))
-            slow, quick = self._parted(number, self._i32(fast))
+            slow, quick = self.t.parted(number, self._i32(fast))
             quick = self._times(quick, along.lanes)
             k, across = (quick, slow) if along.inner else (slow, quick)
             value = read(self._plus(start, across), self._plus(first, k), along.lanes)
@@ -258,7 +254,7 @@ class Block:
         place = self._plus(place, r[f"start_{w}"])
         if not self.form.apart:
             return place, self._below((place, r[f"limit_{w}"]))
-        place, rest = self._parted(place, r[f"divisor_{w}"])
+        place, rest = self.t.parted(place, r[f"divisor_{w}"])
         whole = t.compare("eq", rest, self._i32(0))
         return place, t.binary("and", whole, self._below((place, r[f"limit_{w}"])))
 
@@ -308,7 +304,7 @@ class Block:
 
     def _part(self) -> tuple[Register, Register]:
         """Where in the tile the thread's rows and columns begin."""
-        above, rest = self._parted(self.thread, self._i32(self.tile.columns // self.tile.wide))
+        above, rest = self.t.parted(self.thread, self._i32(self.tile.columns // self.tile.wide))
         return self._times(above, self.tile.high), self._times(rest, self.tile.wide)
 
     def _take(self, part: Register, index: int) -> Register:

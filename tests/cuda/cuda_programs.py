@@ -89,6 +89,18 @@ def check(make: Make, tolerance: float = 0.0, **inputs: Any) -> dict[str, Any]:
     return outcome.results
 
 
+def ended(dtype: str) -> tuple[Make, dict[str, Any]]:
+    """Products with each of their ends, and inputs."""
+    shapes = {"x": (2, 5, 16), "y": (16, 24), "bias": (24,), "g": (2, 5, 8), "w": (24, 8)}
+
+    def make(b: Builder, x: Value, y: Value, bias: Value, g: Value, w: Value) -> dict[str, Value]:
+        out, given = b.several("matmul-gelu", x, y, bias)
+        slope = b("matmul-gelu-slope", g, w, given, **{"transpose-y": True})
+        return {"sum": b("matmul-bias", x, y, bias), "out": out, "given": given, "slope": slope}
+
+    return make, {n: normal(s, dtype, i) for i, (n, s) in enumerate(shapes.items())}
+
+
 def launches(graph: Graph) -> list[Launch]:
     """The kernels that a graph becomes."""
     program = opened(planned(graph)).program("step")

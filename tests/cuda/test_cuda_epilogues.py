@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_programs import graph_of, launched, normal, planned
+from cuda_programs import ended, graph_of, launched, normal, planned
 
 from sexpgpu_core.autodiff import differentiate
 from sexpgpu_core.ir import Builder, Graph, Value
@@ -22,14 +22,7 @@ ALLOWED = {"f32": 3e-6, "bf16": 8e-3, "f16": 1e-3}
 
 @pytest.mark.parametrize("dtype", list(ALLOWED))
 def test_products_with_epilogues_are_their_expansions(dtype: str) -> None:
-    shapes = {"x": (2, 5, 16), "y": (16, 24), "bias": (24,), "g": (2, 5, 8), "w": (24, 8)}
-    inputs = {n: normal(s, dtype, i) for i, (n, s) in enumerate(shapes.items())}
-
-    def make(b: Builder, x: Value, y: Value, bias: Value, g: Value, w: Value) -> dict[str, Value]:
-        out, given = b.several("matmul-gelu", x, y, bias)
-        slope = b("matmul-gelu-slope", g, w, given, **{"transpose-y": True})
-        return {"sum": b("matmul-bias", x, y, bias), "out": out, "given": given, "slope": slope}
-
+    make, inputs = ended(dtype)
     graph = graph_of(make, **inputs)
     wanted, found = run(graph, inputs, OPERATIONS), launched(graph, inputs).results
     for name, value in wanted.items():

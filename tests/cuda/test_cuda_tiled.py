@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cuda_programs import check, graph_of, integers, launched, launches, normal
+from cuda_programs import check, ended, graph_of, integers, launched, launches, normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,14 +82,7 @@ def test_a_sum_over_nothing_is_zero_and_a_result_without_elements_is_none() -> N
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_ends_of_products_are_their_expansions(dtype: str) -> None:
-    shapes = {"x": (2, 5, 16), "y": (16, 24), "bias": (24,), "g": (2, 5, 8), "w": (24, 8)}
-    inputs = {n: normal(s, dtype, i) for i, (n, s) in enumerate(shapes.items())}
-
-    def make(b: Builder, x: Value, y: Value, bias: Value, g: Value, w: Value) -> dict[str, Value]:
-        out, given = b.several("matmul-gelu", x, y, bias)
-        slope = b("matmul-gelu-slope", g, w, given, **{"transpose-y": True})
-        return {"sum": b("matmul-bias", x, y, bias), "out": out, "given": given, "slope": slope}
-
+    make, inputs = ended(dtype)
     check(make, {"f32": 1e-5, "bf16": 8e-3, "f16": 1e-3}[dtype], **inputs)
 
 

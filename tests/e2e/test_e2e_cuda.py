@@ -103,31 +103,31 @@ def significant(found: dict[str, Any], name: str) -> Any:
     return np.abs(found[own].astype("f8")) > 1e-3 * greatest
 
 
-@pytest.mark.parametrize(("name", "precision"), EACH if WHOLE else SAMPLE)
-def test_a_step_of_an_example_is_the_references(
-    ready: Folder, name: str, precision: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def home(ready: Folder, name: str, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """Where an example's data is; skips what wants a package that is not here."""
     if name == "digits":
         pytest.importorskip("sklearn")
     monkeypatch.chdir(ready.path)
     monkeypatch.setenv("SEXPGPU_CACHE", str(ready.cache))
-    agree(small(ready, name, precision, SIZES[name]), precision)
+    return ready
+
+
+@pytest.mark.parametrize(("name", "precision"), EACH if WHOLE else SAMPLE)
+def test_a_step_of_an_example_is_the_references(home: Folder, name: str, precision: str) -> None:
+    agree(small(home, name, precision, SIZES[name]), precision)
 
 
 @pytest.mark.parametrize(("name", "precision"), EACH if WHOLE else ALONE)
 def test_a_step_without_libraries_is_the_references(
-    ready: Folder, name: str, precision: str, monkeypatch: pytest.MonkeyPatch
+    home: Folder, name: str, precision: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Products, convolutions and attention by kernels of ours."""
-    if name == "digits":
-        pytest.importorskip("sklearn")
-    monkeypatch.chdir(ready.path)
-    monkeypatch.setenv("SEXPGPU_CACHE", str(ready.cache))
     monkeypatch.setenv("SEXPGPU_LIBRARIES", "none")
     sizes = dict(SIZES[name])
     if "heads" in sizes:
         sizes["width"] = str(8 * int(sizes["heads"]))
-    agree(small(ready, name, precision, sizes), precision)
+    agree(small(home, name, precision, sizes), precision)
 
 
 def agree(loaded: Any, precision: str) -> None:

@@ -50,7 +50,7 @@ class Shared:
         if known is not None:
             self._disk.link(known.path, path)
             return known.sha256, known.bytes
-        known = _equal(pieces, whole())
+        known = _equal(pieces, whole()) if self._linking else None
         if known is not None and self._second(known.path, path):
             return known.sha256, known.bytes
         written = self._disk.write(path, pieces())

@@ -120,12 +120,9 @@ def doubles(loader: Loader) -> list[Diagnostic]:
 
 
 def _sample(loader: Loader, name: str) -> Stage:
-    import numpy as np
-
     size = sum(t.bytes for t in loader.fields(name).values())
     step = max(1, -(-(loader.examples(name) or 0) * size // SAMPLE))
-    prints = [_prints(batch, False) for batch in loader.everything(name, ROWS, step)]
-    whole = np.concatenate(prints) if prints else np.zeros(0, np.uint64)
+    whole = _together([_prints(b, False) for b in loader.everything(name, ROWS, step)])
     return Stage(name, len(whole), {}, whole, {})
 
 
@@ -141,8 +138,6 @@ def _told(loader: Loader, stage: Stage) -> dict[str, Any]:
 
 
 def _read(loader: Loader, name: str, bounds: Mapping[str, Any]) -> Stage:
-    import numpy as np
-
     fields = {field: Field() for field in loader.fields(name)}
     prints: list[np.ndarray] = []
     outside: dict[str, tuple[int, int]] = {}
@@ -156,8 +151,7 @@ def _read(loader: Loader, name: str, bounds: Mapping[str, Any]) -> Stage:
                     outside[field] = (at + broken[0], broken[1])
         prints.append(_prints(batch, loader.declaration.whole))
         at += 1 if loader.declaration.whole else len(next(iter(batch.values())))
-    whole = np.concatenate(prints) if prints else np.zeros(0, np.uint64)
-    return Stage(name, at, fields, whole, outside)
+    return Stage(name, at, fields, _together(prints), outside)
 
 
 def _outside(array: np.ndarray, bound: Any) -> tuple[int, int] | None:
@@ -185,6 +179,12 @@ def _prints(batch: Arrays, whole: bool) -> np.ndarray:
     rows = np.ascontiguousarray(np.concatenate(flat, axis=1))
     found = b"".join(blake2b(row, digest_size=8).digest() for row in rows)
     return np.frombuffer(found, np.uint64)
+
+
+def _together(prints: Sequence[np.ndarray]) -> np.ndarray:
+    import numpy as np
+
+    return np.concatenate([np.zeros(0, np.uint64), *prints])
 
 
 def _wrong(loader: Loader, stage: Stage, bounds: Mapping[str, Any]) -> Iterator[Diagnostic]:

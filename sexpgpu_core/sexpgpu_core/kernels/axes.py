@@ -13,9 +13,8 @@ from ..records import NamedTuple
 from .build import LITERALS, Build, Unfit, Walk
 from .frames import shortened
 from .kernel import Access, Expr, Kernel, KernelCall, Operand, Store
+from .short_rows import LONG
 
-WIDE = 64
-"""An inner axis of an elementwise kernel has at least so many elements, if it can."""
 TILED = 8
 """Least rows and quarter of the columns that a turned operand must have to be walked in tiles."""
 
@@ -110,7 +109,7 @@ class Shaped:
         limit = self.cluster.fold[0][0] if self.cluster.fold else self.cluster.size
         if inner.low != 1 or inner.high > limit:
             return Axis(1, 1), atoms
-        while inner.size < WIDE and rest and rest[0].high <= limit:
+        while inner.size < LONG and rest and rest[0].high <= limit:
             if self.even(inner, rest[0]) is not None or self._crosses(inner, rest[0]):
                 break
             inner = Axis(inner.low, rest.pop(0).high)

@@ -15,7 +15,7 @@ from ..ir.types import Type
 Shape = tuple[int, ...]
 
 LONG = 64
-"""Elements from which an inner axis is long enough."""
+"""Elements that the inner axis of an elementwise kernel has at least, if it can."""
 LARGER = 8
 """A reader has at least so many times the elements of the copy."""
 

@@ -31,7 +31,7 @@ class Doubles:
         """W-SPLIT-LEAK once the thread has ended, which `wait` waits for."""
         if wait:
             self._thread.join()
-        if not self._thread.is_alive():
+        if self._found:  # set once, by the thread's last act
             found, self._found = self._found, []
             for one in found:
                 self._events.warn(one, step, once=False)

@@ -64,7 +64,7 @@ class Mirror:
 
     def text(self, name: str) -> None:
         """Put a file of the run's folder that is written once. Raises E-STORE-*."""
-        if name not in {there for there, _ in self._store.list()}:
+        if name not in {there for there, _ in self._store.list(name)}:
             self._store.put(name, str(self._path / name))
 
     def checkpoint(self, saved: Saved, removed: Sequence[str]) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
-import os
 
 import ml_dtypes
 import numpy as np
 import pytest
+from failing_disk import Full, Killed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
@@ -81,34 +80,6 @@ def test_tensor_files_give_back_what_they_were_given(tmp_path_factory, dtypes, s
     back = tensors.load(path)
     assert set(back) == set(arrays)
     assert all((back[n] == a).all() and back[n].dtype == a.dtype for n, a in arrays.items())
-
-
-class Full(Disk):
-    """Fails at the n-th act, as a full or refusing disk does; or the process dies there."""
-
-    def __init__(self, at, wrong=None):
-        self.left, self.wrong = at, wrong or OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def _act(self):
-        self.left -= 1
-        if self.left < 0:
-            raise self.wrong
-
-    def write(self, path, pieces):
-        self._act()
-        return super().write(path, pieces)
-
-    def sync(self, folder):
-        self._act()
-        super().sync(folder)
-
-    def rename(self, old, new):
-        self._act()
-        super().rename(old, new)
-
-
-class Killed(BaseException):
-    pass
 
 
 @pytest.mark.parametrize("at", range(6))

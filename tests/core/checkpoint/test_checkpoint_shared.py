@@ -9,6 +9,7 @@ import shutil
 
 import numpy as np
 import pytest
+from failing_disk import Full, Killed
 
 from sexpgpu_core.checkpoint import store as stores
 from sexpgpu_core.checkpoint.disk import Disk
@@ -107,40 +108,10 @@ def test_a_disk_without_second_names_holds_copies(tmp_path):
     assert all(sound(checkpoints, saved) for saved in checkpoints.whole())
 
 
-class Killed(BaseException):
-    pass
-
-
-class Dying(Disk):
-    def __init__(self, at):
-        self.left = at
-
-    def _act(self):
-        self.left -= 1
-        if self.left < 0:
-            raise Killed
-
-    def write(self, path, pieces):
-        self._act()
-        return super().write(path, pieces)
-
-    def sync(self, folder):
-        self._act()
-        super().sync(folder)
-
-    def link(self, old, new):
-        self._act()
-        super().link(old, new)
-
-    def rename(self, old, new):
-        self._act()
-        super().rename(old, new)
-
-
 @pytest.mark.parametrize("at", range(30))
 def test_death_at_any_act_leaves_whole_checkpoints(tmp_path, at):
     with contextlib.suppress(Killed):
-        dying = Checkpoints(tmp_path, Dying(at))
+        dying = Checkpoints(tmp_path, Full(at, Killed()))
         for step in (1, 2, 3):
             save(dying, step)
             dying.prune(1)
