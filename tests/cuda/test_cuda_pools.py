@@ -38,10 +38,12 @@ def pools(draw: st.DrawFn) -> tuple[tuple[int, ...], At]:
 
 
 def tied(shape: tuple[int, ...], dtype: str) -> Any:
-    """Few distinct values, some NaN."""
+    """Few distinct values, many that padding has too, some NaN."""
     if dtype[0] in "iu":
-        return integers(4, shape, dtype)
+        x = integers(4, shape, dtype)
+        return np.where(x < 2, np.iinfo(x.dtype).min, x).astype(x.dtype)
     x = np.round(normal(shape))
+    x = np.where(x <= 0, -np.inf, x)
     x.flat[:: max(x.size // 3, 1)] = np.nan
     return x.astype(numpy_dtype(dtype))
 

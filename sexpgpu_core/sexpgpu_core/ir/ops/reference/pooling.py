@@ -22,9 +22,19 @@ def _least(dtype: Any) -> Any:
 
 def _max_windows(x: Any, a: Attributes, out: tuple[int, ...]) -> Any:
     """(places of the window, *pooled shape)"""
-    wide = padded(x, a["padding"], _least(x.dtype))
+    return _by_place(padded(x, a["padding"], _least(x.dtype)), a, out)
+
+
+def _by_place(wide: Any, a: Attributes, out: tuple[int, ...]) -> Any:
     found = windows(out, a["sizes"], a["strides"], _dilations(a))
     return np.stack([wide[where] for _, where in found])
+
+
+def _first_greatest(x: Any, a: Attributes, out: tuple[int, ...]) -> Any:
+    """The place of each window that gave its maximum: never padding, though all be -inf."""
+    values = _max_windows(x, a, out)
+    inside = _by_place(padded(np.ones(x.shape, bool), a["padding"], False), a, out)
+    return (inside & ((values == values.max(axis=0)) | (values != values))).argmax(axis=0)
 
 
 def _max_pool(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
@@ -34,7 +44,7 @@ def _max_pool(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
 def _max_gradient(x: list[Any], a: Attributes, t: tuple[Type, ...]) -> Any:
     array, g = x
     out = g.shape[1:-1]
-    first = _max_windows(array, a, out).argmax(axis=0)
+    first = _first_greatest(array, a, out)
     back = padded(np.zeros_like(array), a["padding"])
     for i, (_, where) in enumerate(windows(out, a["sizes"], a["strides"], _dilations(a))):
         back[where] += np.where(first == i, g, 0)
