@@ -6,14 +6,16 @@ Nothing here imports tomllib unless there is a file.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from .caches import cache_folder
-from .diagnostics import nearest, problem
+from .diagnostics import Change, Edit, Problem, nearest, problem
 from .records import NamedTuple
+from .spans import Source, Span
 
 FILE = "sexpgpu.toml"
 
@@ -117,38 +119,71 @@ def read(file: Path) -> dict[str, Any]:
         import tomllib
     else:
         import tomli as tomllib
+    source = Source(str(file), "")
     try:
-        table: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        source = Source(str(file), file.read_text(encoding="utf-8"))
+        table: dict[str, Any] = tomllib.loads(source.text)
+    except (OSError, UnicodeDecodeError) as error:
         raise problem("E-USAGE-CONFIG", f"{file.name}: {error}", file=str(file)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _broken(source, str(error)) from error
     for name, keys in table.items():
-        _known(file, name, KEYS)
+        _known(source, (name,), KEYS)
         if not isinstance(keys, dict):
-            raise problem("E-USAGE-CONFIG", f"{name} must be a table: [{name}]", file=str(file))
+            raise _wrong(source, (name,), f"{name} must be a table: [{name}]")
         for key, value in keys.items():
-            _known(file, key, KEYS[name], f"[{name}] ")
-            _fits(file, name, key, value)
+            _known(source, (name, key), KEYS[name])
+            _fits(source, (name, key), value)
     return table
 
 
-def _fits(file: Path, name: str, key: str, value: Any) -> None:
+def _broken(source: Source, told: str) -> Problem:
+    """The place that TOML's reader tells in words, as a span."""
+    found = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", told)
+    reason = told[: found.start()] if found else told
+    at = len(source.text.rstrip())
+    if found and found[1]:
+        at = source.line_starts[int(found[1]) - 1] + int(found[2]) - 1
+    hint = 'lines are [table], or key = value: threads = 2, runs = "folder"'
+    span = Span(source, at, at + 1)
+    return problem("E-USAGE-CONFIG", f"no TOML: {reason}", hint=hint, span=span)
+
+
+def _wrong(
+    source: Source, key: tuple[str, ...], told: str, near: str | None = None, **more: Any
+) -> Problem:
+    """E-USAGE-CONFIG at a table or at a key of one, where it is found; the edit writes `near`."""
+    keys = (rf"\b({re.escape(k)})[\"']?\s*=" for k in key[1:])
+    span = Span(source, 0, 0)
+    for pattern in (rf"^\s*\[?\s*[\"']?({re.escape(key[0])})\b", *keys):
+        found = re.compile(pattern, re.MULTILINE).search(source.text, span.end)
+        if found is None:
+            return problem("E-USAGE-CONFIG", told, file=source.name, **more)
+        span = Span(source, *found.span(1))
+    edit = None if near is None else Edit(f"write {near}", (Change(span, near),))
+    return problem("E-USAGE-CONFIG", told, span=span, edit=edit, **more)
+
+
+def _fits(source: Source, key: tuple[str, str], value: Any) -> None:
     """E-USAGE-CONFIG for a value of another type, or a limit below 1."""
-    wanted = KEYS[name][key].__name__
+    table, name = key
+    wanted = KEYS[table][name].__name__
     if type(value).__name__ != wanted:
-        message = f"[{name}] {key} must be of type {wanted}, not {value!r}"
-    elif wanted == "int" and value < (least := 0 if key == "prefetch" else 1):
-        message = f"[{name}] {key} must be at least {least}, not {value}"
+        message = f"[{table}] {name} must be of type {wanted}, not {value!r}"
+    elif wanted == "int" and value < (least := 0 if name == "prefetch" else 1):
+        message = f"[{table}] {name} must be at least {least}, not {value}"
     else:
         return
-    raise problem("E-USAGE-CONFIG", message, file=str(file))
+    raise _wrong(source, key, message)
 
 
-def _known(file: Path, name: str, known: Mapping[str, Any], where: str = "") -> None:
+def _known(source: Source, key: tuple[str, ...], known: Mapping[str, Any]) -> None:
+    name = key[-1]
     if name not in known:
         near = nearest(name, known)
         hint = f"did you mean {near}?" if near else f"known: {' '.join(known)}"
-        message = f"{where}{name} is not a key of {FILE}"
-        raise problem("E-USAGE-CONFIG", message, hint=hint, file=str(file))
+        where = f"[{key[0]}] " if len(key) > 1 else ""
+        raise _wrong(source, key, f"{where}{name} is not a key of {FILE}", near, hint=hint)
 
 
 def check_variables(environment: Mapping[str, str]) -> None:

@@ -51,18 +51,25 @@ def test_plug_ins_are_chosen_preferred_and_disabled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says", "hint"),
+    ("text", "says", "hint", "place"),
     [
-        ("[path]\n", "path is not a key", "did you mean paths?"),
-        ('[paths]\nrun = "x"\n', "[paths] run is not a key", "did you mean runs?"),
-        ("[paths]\nzzzzz = 1\n", "[paths] zzzzz is not a key", "known: runs cache"),
-        ("[run]\nthreads = '2'\n", "must be of type int", None),
-        ("run = 1\n", "run must be a table", None),
-        ("[run\n", "sexpgpu.toml: ", None),
+        ("[path]\n", "path is not a key", "did you mean paths?", "1:2 path"),
+        ('[paths]\nrun = "x"\n', "[paths] run is not a key", "did you mean runs?", "2:1 run"),
+        ("[paths]\nzzzzz = 1\n", "[paths] zzzzz is not a key", "known: runs cache", "2:1 zzzzz"),
+        ("[run]\n threads = '2'\n", "must be of type int", None, "2:2 threads"),
+        ("run = {threads = 0}\n", "threads must be at least 1", None, "1:8 threads"),
+        ("[limits]\n[run]\nthreads = 0\n", "must be at least 1", None, "3:1 threads"),
+        ('"run".threads = 0\n', "must be at least 1", None, "1:7 threads"),
+        ("[run] # threads\nthreads = 0\n", "must be at least 1", None, "2:1 threads"),
+        ('[run]\n"thre\\u0061ds" = 0\n', "must be at least 1", None, None),
+        ("\nrun = 1\n", "run must be a table", None, "2:1 run"),
+        ("[run]\nthreads == 1\n", "no TOML: Invalid value", None, "2:10 ="),
+        ("[run\n", "no TOML: ", None, "1:5 \n"),
+        ("[run]\nthreads = \n", "no TOML: ", None, "2:11 \n"),
     ],
 )
-def test_a_wrong_key_or_value_is_a_diagnostic(
-    tmp_path: Path, text: str, says: str, hint: str | None
+def test_a_wrong_key_or_value_is_a_diagnostic_at_its_place(
+    tmp_path: Path, text: str, says: str, hint: str | None, place: str | None
 ) -> None:
     with pytest.raises(Problem) as raised:
         settings(write(tmp_path, text), environment={})
@@ -70,6 +77,20 @@ def test_a_wrong_key_or_value_is_a_diagnostic(
     assert found.code == "E-USAGE-CONFIG"
     assert says in found.message
     assert hint is None or found.hint == hint
+    span = found.span
+    assert (span and f"{span.line}:{span.column} {span.text}") == place
+    assert (found.file if span is None else span.source.name) == str(tmp_path / FILE)
+
+
+def test_the_nearest_key_is_an_edit(tmp_path: Path) -> None:
+    text = "[run]\nthread = 2\n"
+    with pytest.raises(Problem) as raised:
+        settings(write(tmp_path, text), environment={})
+    edit = raised.value.diagnostic.edit
+    assert edit is not None
+    (change,) = edit.changes
+    span = change.span
+    assert text[: span.start] + change.new + text[span.end :] == "[run]\nthreads = 2\n"
 
 
 @pytest.mark.parametrize(
