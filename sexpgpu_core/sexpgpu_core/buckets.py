@@ -8,6 +8,7 @@ Amazon's is.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from .diagnostics import Problem, problem
@@ -50,7 +51,10 @@ class Told:
 
 
 def connected(url: str, absent: str) -> Any:
-    """A client. Raises the code `absent` without boto3."""
+    """A client. Raises the code `absent` without boto3, E-STORE-DENIED where no bucket is named."""
+    if not re.fullmatch(r"[\w.:-]+", url.partition("://")[2].partition("/")[0]):
+        hint = "s3://bucket/prefix: 3 to 63 small letters, digits, dots and hyphens"
+        raise problem("E-STORE-DENIED", f"{url} names no bucket", hint=hint)
     try:
         import boto3
         from botocore.config import Config

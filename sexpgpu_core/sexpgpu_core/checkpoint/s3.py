@@ -20,7 +20,7 @@ class S3Store:
     def __init__(self, url: str) -> None:
         self.bucket, _, prefix = url.partition("://")[2].partition("/")
         self._prefix = f"{prefix.strip('/')}/" if prefix.strip("/") else ""
-        self.url = url.rstrip("/")
+        self.url = url.rstrip("/") if self.bucket else url
         self._made: Any = None
 
     @property
