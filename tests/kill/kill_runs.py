@@ -1,7 +1,8 @@
-"""Kills a run with SIGKILL at random moments, a few hundred times, and resumes it each time.
+"""Kills runs with SIGKILL at random moments, a few hundred times, and resumes them each time.
 
-After each kill every checkpoint must be whole and `latest` readable; each time that the run comes
-to its end it must be bit for bit what the run that nobody killed came to.
+Of two files, one of which trains small maps beside weights that are loaded and frozen. After each
+kill every checkpoint must be whole, with all hashes, and its frozen values one file; each time
+that a run comes to its end it must be bit for bit what the run that nobody killed came to.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from sexpgpu_core.checkpoint import tensors
 from sexpgpu_core.checkpoint.folder import Checkpoints
+from sexpgpu_core.checkpoint.shared import FILE as FROZEN
 from sexpgpu_core.diagnostics import Problem
 
-FILE = """(require "sexpgpu/nn")
+PLAIN = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
 (defloader d
   (source (digits))
@@ -41,8 +46,39 @@ FILE = """(require "sexpgpu/nn")
         :checkpoint (:every {every} :keep 2 :best ("val/loss" :min))
         :diagnostics (:every 10 :select ("grad/norm" "act/std/net")))
 """
+ADAPTED = """(require "sexpgpu/nn")
+(require "sexpgpu/optim")
+(defloader d
+  (source (digits))
+  (stage :train :split (0 0.8))
+  (stage :val :split (0.8 1))
+  (batch 32))
+(defmodel adapted (x out)
+  (defparam w ((dim x -1) out))
+  (defparam down ((dim x -1) 4) :init (normal 0.1))
+  (defparam up (4 out) :init 0)
+  (+ (matmul x w) (matmul (matmul x down) up)))
+(defmodel net (x)
+  (adapted (relu (adapted (/ x 16.0) {wide} :name "in")) 10 :name "out"))
+(load-params "base.safetensors" :into "net" :missing ("**/down" "**/up"))
+(defun objective (&key image label)
+  (metric "loss" (nn:cross-entropy (net image) label)))
+(defeval val :loader (d :val) :every 20)
+(defun optimizer ()
+  (groups :clip-norm 1.0
+          (group (select :path "**/w") :frozen)
+          (group :rest (optim:adamw :lr 1e-3))))
+(defrun :steps {steps} :seed 3 :log-every 5
+        :checkpoint (:every {every} :keep 2 :best ("val/loss" :min))
+        :diagnostics (:every 10 :select ("grad/norm")))
+"""
+"""Its frozen values are 38 kB for each of `width`: 4.8 MB, which take a while to be written."""
+
 WRITING = (".tmp-*", ".trash-*")
 """Folders that are there while a checkpoint is written and while one is removed."""
+
+SHARING = f".tmp-*/{FROZEN}"
+"""A file that is there from when frozen values are begun to be written, or are given a name."""
 
 
 class Wrong(AssertionError):
@@ -62,12 +98,17 @@ class Size(NamedTuple):
 class Killer:
     """One file, the run of it that nobody kills, and one that is killed again and again."""
 
-    def __init__(self, folder: Path, size: Size, seed: int) -> None:
+    def __init__(self, folder: Path, text: str, size: Size, seed: int) -> None:
         self.folder, self.size = folder, size
         self.random = random.Random(seed)
         self.phases: collections.Counter[str] = collections.Counter()
         self.kills = self.ends = 0
-        (folder / "x.lisp").write_text(FILE.format(**size._asdict()), encoding="utf-8")
+        self.aims = (*WRITING, SHARING) if text == ADAPTED else WRITING
+        wide = size.width * 128
+        folder.mkdir(exist_ok=True)
+        (folder / "x.lisp").write_text(text.format(**size._asdict(), wide=wide), encoding="utf-8")
+        if text == ADAPTED:
+            _base(folder / "base.safetensors", wide)
         began = time.monotonic()
         if code := self._start("whole").wait():
             raise Wrong(f"the run that nobody killed ended with {code}")
@@ -98,7 +139,7 @@ class Killer:
         if code:
             self.kills += 1
             self.phases[phase] += 1
-        self._look(self.run)
+        self.look(self.run)
         return code != 0
 
     @property
@@ -113,24 +154,27 @@ class Killer:
         while process.poll() is None and time.monotonic() < end:
             time.sleep(min(0.005, max(0.0, end - time.monotonic())))
         late = time.monotonic() + 5
-        chosen = self.random.choice(WRITING)
+        chosen = self.random.choice(self.aims)
         while aimed and process.poll() is None and time.monotonic() < late:
             if any(self.run.glob(f"checkpoints/{chosen}")):
                 time.sleep(self.random.random() * 0.01)
                 return
             time.sleep(0.0002)
 
-    def _look(self, run: Path) -> None:
-        """Every checkpoint is whole, and the newest can be read."""
+    def look(self, run: Path) -> None:
+        """Every checkpoint is whole with all hashes, the newest can be read, and what is frozen
+        lies there once."""
         checkpoints = Checkpoints(run / "checkpoints")
         for saved in checkpoints.entries():
-            if saved.fault is not None:
-                raise Wrong(f"{saved.name} is damaged: {saved.fault}")
-        if checkpoints.entries():
             try:
-                checkpoints.load(checkpoints.choose("latest"))
-            except Problem as unreadable:
-                raise Wrong(f"latest cannot be read: {unreadable}") from unreadable
+                checkpoints.verify(saved)
+            except Problem as damaged:
+                raise Wrong(f"{saved.name} is damaged: {damaged}") from damaged
+        if checkpoints.entries():
+            checkpoints.load(checkpoints.choose("latest"))
+        frozen = {path.stat().st_ino for path in run.glob(f"checkpoints/step-*/{FROZEN}")}
+        if len(frozen) > 1:
+            raise Wrong(f"frozen values lie there {len(frozen)} times")
 
     def finish(self) -> None:
         """Let the run come to its end, compare, and begin anew."""
@@ -151,6 +195,9 @@ class Killer:
 def _phase(run: Path) -> str:
     """Where a kill lands, as far as can be seen from outside."""
     names = [path.name for path in run.glob("checkpoints/.*")]
+    shared = _names(next(run.glob(f"checkpoints/{SHARING}"), None))
+    if shared and not any(run.glob("checkpoints/.tmp-*/checkpoint.json")):
+        return "frozen values, written" if shared == 1 else "frozen values, named"
     if any(name.startswith(".trash") for name in names):
         return "retention"
     if any(name.startswith(".tmp") for name in names):
@@ -159,6 +206,22 @@ def _phase(run: Path) -> str:
         return str(json.loads((run / "status.json").read_bytes())["state"])
     except (OSError, ValueError):
         return "before its status"
+
+
+def _names(path: Path | None) -> int:
+    """How many names a file has."""
+    try:
+        return path.stat().st_nlink if path is not None else 0
+    except OSError:
+        return 0
+
+
+def _base(path: Path, wide: int) -> None:
+    """The weights that the second file loads."""
+    draw = np.random.default_rng(7)
+    shapes = {"in/w": (64, wide), "out/w": (wide, 10)}
+    arrays = {n: draw.normal(0, 0.1, s).astype(np.float32) for n, s in shapes.items()}
+    path.write_bytes(b"".join(tensors.chunks(list(arrays), arrays.__getitem__)))
 
 
 def outcome(run: Path) -> dict[str, Any]:
@@ -185,16 +248,21 @@ def _numbers(run: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield f"{e['event']} {e['step']} {e.get('pass', '')}", found
 
 
-def kill(folder: Path, kills: int, size: Size, seed: int, told: Any = None) -> Killer:
-    """So many kills. Raises Wrong."""
-    killer = Killer(folder, size, seed)
-    while killer.kills < kills:
+def kill(folder: Path, kills: int, size: Size, seed: int, told: Any = None) -> list[Killer]:
+    """So many kills of runs of the two files, each of which has at least a third. Raises Wrong."""
+    texts = {"plain": PLAIN, "adapted": ADAPTED}
+    killers = [Killer(folder / n, t, size, seed + i) for i, (n, t) in enumerate(texts.items())]
+    chance = random.Random(seed)
+    while (done := sum(killer.kills for killer in killers)) < kills:
+        behind = [killer for killer in killers if 3 * killer.kills < done]
+        killer = chance.choice(behind or killers)
         if not killer.strike():
             killer.compare()
         if told is not None:
-            told(killer)
-    killer.finish()
-    return killer
+            told(killers)
+    for killer in killers:
+        killer.finish()
+    return killers
 
 
 def main() -> int:
@@ -208,16 +276,19 @@ def main() -> int:
     asked = parser.parse_args()
     size = Size(asked.steps, asked.width, asked.every, asked.mean)
 
-    def told(killer: Killer) -> None:
-        sys.stderr.write(f"\r{killer.kills} kills, {killer.ends} ends")
+    def told(killers: list[Killer]) -> None:
+        counts = (f"{killer.kills} kills, {killer.ends} ends" for killer in killers)
+        sys.stderr.write("\r" + "; ".join(counts))
 
     with tempfile.TemporaryDirectory() as folder:
-        killer = kill(Path(folder), asked.kills, size, asked.seed, told)
-    where = ", ".join(f"{n} in {phase}" for phase, n in killer.phases.most_common())
-    sys.stdout.write(
-        f"\nseed {asked.seed}: a run of {killer.seconds:.0f} s, killed {killer.kills} times"
-        f" ({where}); it came to its end {killer.ends} times, each with the same bits\n"
-    )
+        killers = kill(Path(folder), asked.kills, size, asked.seed, told)
+    sys.stdout.write(f"\nseed {asked.seed}\n")
+    for killer in killers:
+        where = ", ".join(f"{n} in {phase}" for phase, n in killer.phases.most_common())
+        sys.stdout.write(
+            f"{killer.folder.name}: a run of {killer.seconds:.0f} s, killed {killer.kills} times"
+            f" ({where}); it came to its end {killer.ends} times, each with the same bits\n"
+        )
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +48,16 @@ class Disk:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def read(path: Path) -> Iterator[bytes]:
+    """A file in pieces."""
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 22):
+            yield piece
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     whole = hashlib.sha256()
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 22):
-            whole.update(piece)
+    for piece in read(path):
+        whole.update(piece)
     return whole.hexdigest()

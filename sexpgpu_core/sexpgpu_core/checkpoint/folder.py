@@ -17,7 +17,7 @@ from ..diagnostics import Problem, problem
 from ..records import NamedTuple
 from . import tensors
 from .disk import Disk, digest
-from .shared import FILE, Shared
+from .shared import FILE, Shared, one_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -240,16 +240,18 @@ class Checkpoints:
         )
 
     def _corrupt(self, saved: Saved, file: str, why: str) -> Problem:
-        before = [other for other in self.whole() if other.step < saved.step]
+        earlier = [other for other in self.whole() if other.step < saved.step]
+        before = [other for other in earlier if not one_file(saved.path / file, other.path / file)]
         if why == _STORED:
             told = f"{saved.path} is no checkpoint of a run's folder: {why}"
             hint = "run FILE --store URL --name SLUG --resume auto brings the run here"
             raise problem("E-CHECKPOINT-NONE", told, hint=hint)
-        hint = (
-            f"--resume {before[-1].step} takes the one before."
-            if before
-            else "There is none before."
-        )
+        if before:
+            hint = f"--resume {before[-1].step} takes the one before."
+        elif earlier:
+            hint = "Those before share this file: what was copied elsewhere mends all, by its hash."
+        else:
+            hint = "There is none before."
         return problem(
             "E-CHECKPOINT-CORRUPT",
             f"{saved.name}/{file} is damaged: {why}",

@@ -3,12 +3,14 @@ every checkpoint (R34). What a checkpoint names stays as long as one of them nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+import errno
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..records import NamedTuple
-from .disk import Disk, digest
+from .disk import Disk, digest, read
 
 if TYPE_CHECKING:
     from .folder import Saved
@@ -19,11 +21,20 @@ STORED = "frozen"
 
 
 class Written(NamedTuple):
-    """The newest name of the file, what is in it."""
+    """The newest name of the file, what is in it. `changed`: its time, in ns, which another name
+    leaves as it is."""
 
     path: Path
     sha256: str
     bytes: int
+    changed: int
+
+    def stands(self) -> bool:
+        """Whether it is there, and nobody wrote into it."""
+        with contextlib.suppress(OSError):
+            told = self.path.stat()
+            return (told.st_size, told.st_mtime_ns) == (self.bytes, self.changed)
+        return False
 
 
 class Shared:
@@ -36,7 +47,7 @@ class Shared:
 
     def holds(self) -> bool:
         """Whether the next checkpoint needs no values, for it names what is there."""
-        if self._at is not None and not self._at.path.is_file():
+        if self._at is not None and not self._at.stands():
             self._at = None
         return self._at is not None
 
@@ -48,22 +59,35 @@ class Shared:
         OSError."""
         known, self._at = self._at, None
         if known is not None:
-            self._disk.link(known.path, path)
-            return known.sha256, known.bytes
+            return self._again(known, path)
         known = _equal(pieces, whole()) if self._linking else None
         if known is not None and self._second(known.path, path):
             return known.sha256, known.bytes
-        written = self._disk.write(path, pieces())
-        probe = path.with_name(f".{path.name}")
-        self._linking = self._second(path, probe)
-        probe.unlink(missing_ok=True)
-        return written
+        return self._write(path, pieces())
 
     def placed(self, saved: Saved) -> None:
         """A checkpoint is durable: its name of the file is the newest."""
         for file in saved.document["files"]:
             if file["path"] == FILE and self._linking:
-                self._at = Written(saved.path / FILE, file["sha256"], int(file["bytes"]))
+                with contextlib.suppress(OSError):  # gone already: the next one writes it
+                    self._at = _written(saved.path / FILE, file)
+
+    def _again(self, known: Written, path: Path) -> tuple[str, int]:
+        """A name more, or where a file can have no more (65,000 on ext4), a copy that can."""
+        if self._second(known.path, path):
+            return known.sha256, known.bytes
+        written = self._write(path, read(known.path))
+        if written[0] != known.sha256:
+            raise OSError(errno.EIO, f"{known.path} was changed")
+        return written
+
+    def _write(self, path: Path, pieces: Iterable[Any]) -> tuple[str, int]:
+        """A new file; whether it can have another name is tried at once."""
+        written = self._disk.write(path, pieces)
+        probe = path.with_name(f".{path.name}")
+        self._linking = self._second(path, probe)
+        probe.unlink(missing_ok=True)
+        return written
 
     def _second(self, path: Path, new: Path) -> bool:
         """Whether the file has another name now."""
@@ -72,6 +96,11 @@ class Shared:
         except OSError:
             return False
         return True
+
+
+def _written(path: Path, file: Mapping[str, Any]) -> Written:
+    """By its entry in checkpoint.json. Raises OSError."""
+    return Written(path, file["sha256"], int(file["bytes"]), path.stat().st_mtime_ns)
 
 
 def _equal(pieces: Callable[[], Iterable[Any]], whole: Sequence[Saved]) -> Written | None:
@@ -86,13 +115,34 @@ def _equal(pieces: Callable[[], Iterable[Any]], whole: Sequence[Saved]) -> Writt
         sha.update(piece)
     wanted = sha.hexdigest()
     for path, file in reversed(named):
-        if file["sha256"] == wanted and digest(path) == wanted:
-            return Written(path, wanted, int(file["bytes"]))
+        with contextlib.suppress(OSError):  # one that cannot be read is not equal
+            if file["sha256"] == wanted and digest(path) == wanted:
+                return _written(path, file)
     return None
 
 
 def held(found: Iterable[Saved]) -> int:
-    """Bytes of checkpoints together; what several name is counted once."""
-    files = [file for saved in found for file in saved.document.get("files", ())]
-    once = {file["sha256"]: int(file["bytes"]) for file in files if file["path"] == FILE}
-    return sum(int(f["bytes"]) for f in files if f["path"] != FILE) + sum(once.values())
+    """Bytes of checkpoints together; a file that several name is counted once."""
+    total, seen = 0, set()
+    for saved in found:
+        for file in saved.document.get("files", ()):
+            key = _identity(saved.path / FILE) if file["path"] == FILE else None
+            if key is None or key not in seen:
+                total += int(file["bytes"])
+                seen.add(key)
+    return total
+
+
+def one_file(path: Path, other: Path) -> bool:
+    """Whether both are names of the same bytes, so that what harms one harms the other."""
+    there = _identity(path)
+    return there is not None and there == _identity(other)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What all names of a file have in common."""
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino

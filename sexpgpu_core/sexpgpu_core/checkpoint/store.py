@@ -143,13 +143,13 @@ def discard(store: Store, name: str) -> None:
     names = [found for found, _ in store.list(f"{name}/")]
     for found in sorted(names, key=lambda n: not n.endswith(f"/{MANIFEST}")):
         store.delete(found)
-    shared = [found for found, _ in store.list(f"{STORED}/")]
-    if shared[1:]:
-        manifests = [_manifest(store, other) for other in stored(store)]
-        named = {file["path"] for document in manifests for file in document["files"]}
-        for found in shared:
-            if found not in named:
-                store.delete(found)
+    unnamed = {found for found, _ in store.list(f"{STORED}/")}
+    for other in sorted(stored(store), reverse=True):  # the newest names most
+        if not unnamed:
+            return
+        unnamed -= {str(file["path"]) for file in _manifest(store, other)["files"]}
+    for found in sorted(unnamed):
+        store.delete(found)
 
 
 def stored(store: Store, prefix: str = "step-") -> set[str]:

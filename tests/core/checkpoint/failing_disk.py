@@ -41,3 +41,17 @@ class Full(Disk):
     def rename(self, old: Path, new: Path) -> None:
         self._act()
         super().rename(old, new)
+
+
+class NoLinks(Disk):
+    """A second name is refused, once `more` were given; or once a file has `names`."""
+
+    def __init__(self, code: int = errno.EPERM, more: int = 0, names: int | None = None) -> None:
+        self.code, self.more, self.names = code, more, names
+
+    def link(self, old: Path, new: Path) -> None:
+        self.more -= 1
+        few = self.more >= 0 if self.names is None else old.stat().st_nlink < self.names
+        if not few:
+            raise OSError(self.code, os.strerror(self.code))
+        super().link(old, new)

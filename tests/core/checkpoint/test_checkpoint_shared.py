@@ -6,13 +6,17 @@ import contextlib
 import errno
 import os
 import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
-from failing_disk import Full, Killed
+from failing_disk import Full, Killed, NoLinks
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from sexpgpu_core.checkpoint import shared
 from sexpgpu_core.checkpoint import store as stores
-from sexpgpu_core.checkpoint.disk import Disk
 from sexpgpu_core.checkpoint.folder import Checkpoints
 from sexpgpu_core.checkpoint.shared import FILE, held
 from sexpgpu_core.diagnostics import Problem
@@ -95,17 +99,99 @@ def test_a_file_that_goes_away_while_the_run_lives_is_written_anew(tmp_path):
     assert sound(checkpoints, save(checkpoints, 2))
 
 
-class NoLinks(Disk):
-    def link(self, old, new):
-        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+def test_a_file_that_was_written_into_while_the_run_lives_is_given_no_second_name(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    file = save(checkpoints, 1).path / FILE
+    data = file.read_bytes()
+    with open(file, "r+b") as into:  # as many bytes as before
+        into.write(data[:-1] + b"\x01")
+    os.utime(file, ns=(1, 1))
+    assert not checkpoints.holds_fixed()
+    assert sound(checkpoints, save(checkpoints, 2))
+    with pytest.raises(Problem, match="E-CHECKPOINT-CORRUPT"):
+        checkpoints.load(checkpoints.choose(1))
 
 
-def test_a_disk_without_second_names_holds_copies(tmp_path):
-    for checkpoints in (Checkpoints(tmp_path, NoLinks()), Checkpoints(tmp_path, NoLinks())):
-        for _ in range(2):
+def test_who_has_a_damaged_file_is_sent_to_none_that_shares_it(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    saves = [save(checkpoints, step) for step in (1, 2, 3)]
+    saves[0].path.joinpath(FILE).write_bytes(bytes(saves[0].document["files"][0]["bytes"]))
+    told = refused(checkpoints, saves[2]).diagnostic
+    assert told.facts["previous"] is None
+    assert "share this file" in told.hint
+    assert sound(checkpoints, save(Checkpoints(tmp_path), 4))
+    saves[2].path.joinpath(FILE).unlink()  # a name: the bytes are there by the others
+    assert refused(checkpoints, checkpoints.entries()[2]).diagnostic.facts["previous"] == (
+        "step-00000002"
+    )
+
+
+def refused(checkpoints, saved):
+    with pytest.raises(Problem, match="E-CHECKPOINT-CORRUPT") as raised:
+        checkpoints.verify(saved)
+    return raised.value
+
+
+def test_an_older_file_that_cannot_be_read_costs_no_checkpoint(tmp_path, monkeypatch):
+    save(Checkpoints(tmp_path), 1)
+
+    def broken(path):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    checkpoints = Checkpoints(tmp_path)
+    monkeypatch.setattr(shared, "digest", broken)
+    saved = save(checkpoints, 2)
+    assert sound(checkpoints, saved)
+    assert len(set(numbers(tmp_path).values())) == 2
+
+
+@pytest.mark.parametrize("more", range(6))
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EXDEV, errno.EMLINK, errno.ENOTSUP])
+def test_a_disk_that_gives_no_second_names_or_stops_to_holds_copies(tmp_path, code, more):
+    for _ in range(2):
+        checkpoints = Checkpoints(tmp_path, NoLinks(code, more))
+        for _ in range(3):
             save(checkpoints, len(checkpoints.whole()) + 1)
-    assert len(set(numbers(tmp_path).values())) == 4
+    files = set(numbers(tmp_path).values())
+    assert len(files) == (6, 5, 3)[more] if more < 3 else len(files) == 1
+    assert len(numbers(tmp_path)) == 6
     assert all(sound(checkpoints, saved) for saved in checkpoints.whole())
+    assert held(checkpoints.whole()) >= len(files) * 4 * 4096
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_a_file_that_can_have_no_more_names_is_copied_once_and_the_copy_shared(tmp_path):
+    checkpoints = Checkpoints(tmp_path, NoLinks(errno.EMLINK, names=3))
+    for step in range(9):
+        save(checkpoints, step)
+    assert all(sound(checkpoints, saved) for saved in checkpoints.whole())
+    assert len(set(numbers(tmp_path).values())) == 3
+
+
+def test_a_copy_of_a_file_that_was_changed_meanwhile_is_refused(tmp_path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path, NoLinks(errno.EMLINK, names=3))
+    for step in (1, 2, 3):
+        saved = save(checkpoints, step)
+    data = (saved.path / FILE).read_bytes()
+    monkeypatch.setattr(shared.Written, "stands", lambda self: True)
+    (saved.path / FILE).write_bytes(data[:-1] + b"\x01")
+    with pytest.raises(Problem, match="E-CHECKPOINT-DISK"):
+        save(checkpoints, 4)
+    assert sound(checkpoints, save(checkpoints, 5))
+
+
+@pytest.mark.parametrize("at", range(24))
+def test_a_full_disk_at_any_act_leaves_what_was_whole_and_the_next_is_whole(tmp_path, at):
+    disk = Full(at)
+    checkpoints, kept = Checkpoints(tmp_path, disk), []
+    for step in (1, 2, 3):
+        with contextlib.suppress(Problem):
+            kept.append(save(checkpoints, step).name)
+        assert {saved.name for saved in checkpoints.whole()} >= set(kept)
+        assert all(sound(checkpoints, saved) for saved in checkpoints.whole())
+    assert not list(tmp_path.rglob(".*"))
+    disk.left = 1000  # there is room again
+    assert sound(checkpoints, save(checkpoints, 4))
 
 
 @pytest.mark.parametrize("at", range(30))
@@ -142,3 +228,58 @@ def test_a_store_takes_it_once_and_gives_it_up_with_the_last_that_names_it(tmp_p
     assert len(store.list("frozen/")) == 1
     stores.download(store, "step-00000003", tmp_path / "there", tmp_path / "scratch")
     assert sound(there, there.choose(3), other)
+    stores.discard(store, "step-00000003")
+    assert store.list() == []
+
+
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("save"), st.sampled_from([FIXED, {FROZEN: FIXED[FROZEN] + 1}])),
+        st.tuples(st.just("remove"), st.integers(0, 9)),
+        st.tuples(st.just("again"), st.none()),
+    ),
+    max_size=12,
+)
+
+
+def inodes(folder):
+    return {path.stat().st_ino for path in folder.rglob(FILE)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(ACTS, st.randoms(use_true_random=False))
+def test_what_is_named_stays_and_goes_with_the_last_name_whatever_the_order(acts, order):
+    with tempfile.TemporaryDirectory() as place:
+        folder, store = Path(place, "here"), stores.LocalStore(str(Path(place, "store")))
+        checkpoints, values = Checkpoints(folder), {}
+
+        def remove(name):
+            stores.discard(store, name)
+            shutil.rmtree(folder / name)
+            del values[name]
+
+        for step, (act, given) in enumerate(acts):
+            if act == "save":  # other values only come with another process
+                same = not checkpoints.holds_fixed() or given is list(values.values())[-1]
+                checkpoints = checkpoints if same else Checkpoints(folder)
+                saved = save(checkpoints, step, given)
+                values[saved.name] = given
+                stores.upload(saved, store)
+            elif act == "remove" and values:
+                remove(sorted(values)[given % len(values)])
+            elif act == "again":
+                checkpoints = Checkpoints(folder)
+            kinds = {int(v[FROZEN][0]) for v in values.values()}
+            assert len(store.list("frozen/")) == len(kinds)
+            assert len(inodes(folder)) <= len(values)
+        for name, given in values.items():
+            assert sound(checkpoints, checkpoints.choose(int(name[5:])), given)
+        back = Path(place, "back")
+        back.mkdir()
+        for name in stores.whole(store):
+            stores.download(store, name, back, back / ".tmp")
+            assert sound(Checkpoints(back), Checkpoints(back).choose(int(name[5:])), values[name])
+        for name in order.sample(sorted(values), len(values)):
+            remove(name)
+        assert store.list() == []
+        assert not inodes(folder)
