@@ -92,7 +92,7 @@ class FakeSession:
         self.values = {}
 
     def launch(self, name, batch, scalars):
-        w = self.values["parameter:w"]
+        w = self.values["parameter:w"] + self.values.get("parameter:base", np.float32(0))
         error = batch["x"] @ w - batch["y"]
         total = np.float32((error * error).sum())
         metrics = {
@@ -200,6 +200,7 @@ def a_job(
     log_every=5,
     deadline=None,
     experiment_id="a530c507fd89",
+    frozen=False,
 ):
     declared = passes if passes is not None else [a_pass(every=5)]
     settings = RunDeclaration(
@@ -223,6 +224,8 @@ def a_job(
         "optimizer:w/m": Type("f32", (WIDTH,)),
         "persistent:step": Type("i32"),
     }
+    fixed = {"parameter:base": Type("f32", (WIDTH,))} if frozen else {}
+    types.update(fixed)
     fields = {"x": Type("f32", (ROWS, WIDTH)), "y": Type("f32", (ROWS,))}
     metrics = (MetricSpec("loss", "mean", "nat"), MetricSpec("worst", "max"))
     whole = {name: facts_of(name, fields, metrics, ROWS) for name in ("val", "again")}
@@ -237,12 +240,15 @@ def a_job(
         },
         units=(),
         persistent=Persistent(dict.fromkeys(types, 0), types, 64),
-        initial=lambda name: np.zeros(types[name].shape, numpy_dtype(types[name].dtype)),
+        initial=lambda name: np.full(
+            types[name].shape, 0.5 if name in fixed else 0, numpy_dtype(types[name].dtype)
+        ),
         ir_hash="0" * 64,
         experiment_id=experiment_id,
         evaluation_ids={p.name: "97dfc65f7428" for p in declared},
         steps=steps,
         graphs={"step/train": "(graph)"},
+        fixed=fixed,
     )
 
 

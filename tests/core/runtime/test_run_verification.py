@@ -14,6 +14,7 @@ import pytest
 
 from sexpgpu_core.checkpoint import folder as checkpoint_folder
 from sexpgpu_core.checkpoint.folder import Checkpoints
+from sexpgpu_core.checkpoint.shared import FILE as FROZEN
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import CheckpointDeclaration
 from sexpgpu_core.runtime import manifest
@@ -138,21 +139,25 @@ def test_a_damaged_file_is_found_in_whichever_checkpoint_it_lies(tmp_path):
 # -- whatever the saver leaves out
 
 
-@pytest.mark.parametrize("name", ["parameter:w", "optimizer:w/m", "persistent:step"])
+NAMES = ["parameter:w", "optimizer:w/m", "persistent:step", "parameter:base"]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_tensor_that_the_saver_leaves_out_is_found(tmp_path, monkeypatch, name):
     whole = Checkpoints.save
 
-    def without(self, step, names, *rest, **given):
-        return whole(self, step, [n for n in names if n != name], *rest, **given)
+    def without(self, step, names, *rest, fixed, **given):
+        kept, fixed = [n for n in names if n != name], [n for n in fixed if n != name]
+        return whole(self, step, kept, *rest, fixed=fixed, **given)
 
     monkeypatch.setattr(Checkpoints, "save", without)
-    job = a_job(tmp_path)
+    job = a_job(tmp_path, frozen=name == "parameter:base")
     path = fake.start(tmp_path, job)[0].folder
     told = messages(proved(tmp_path, path, job))
     assert f"step-00000020: tensor {name} is missing" in told
 
 
-@pytest.mark.parametrize("name", ["parameter:w", "optimizer:w/m", "persistent:step"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_tensor_that_the_saver_writes_wrong_is_found(tmp_path, monkeypatch, name):
     whole = Checkpoints.save
 
@@ -160,10 +165,47 @@ def test_a_tensor_that_the_saver_writes_wrong_is_found(tmp_path, monkeypatch, na
         zero = lambda asked: np.zeros_like(read(asked)) if asked == name else read(asked)
         return whole(self, step, names, zero, *rest, **given)
 
-    job = a_job(tmp_path)
+    job = a_job(tmp_path, frozen=name == "parameter:base")
     monkeypatch.setattr(Checkpoints, "save", stale)
     path = fake.start(tmp_path, job)[0].folder
     assert messages(proved(tmp_path, path, job))
+
+
+def changed(data):
+    """As many bytes, of which the last is another."""
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def in_place(file):
+    file.write_bytes(changed(file.read_bytes()))  # the same inode
+
+
+def replaced(file):
+    data = changed(file.read_bytes())
+    file.unlink()
+    file.write_bytes(data)
+
+
+HARMS = {"a byte": in_place, "replaced": replaced, "gone": lambda file: file.unlink()}
+"""A byte of the file itself is of all that share it; what is done to a name is of its own."""
+
+
+@pytest.mark.parametrize("steps", [None, 7])
+@pytest.mark.parametrize("at", [5, 20])
+@pytest.mark.parametrize("harm", HARMS)
+def test_harm_to_frozen_values_is_found_in_every_checkpoint_that_has_them(
+    tmp_path, harm, at, steps
+):
+    job = a_job(tmp_path, frozen=True)
+    path = fake.start(tmp_path, job)[0].folder
+    assert messages(proved(tmp_path, path, job, "before", steps=steps)) == []
+    HARMS[harm](path / "checkpoints" / f"step-{at:08}" / FROZEN)
+    done = proved(tmp_path, path, job, steps=steps)
+    told = {d.facts["checkpoint"] for d in done.found}
+    assert {d.code for d in done.found} == {"E-CHECKPOINT-CORRUPT"}
+    assert {d.facts["damaged"] for d in done.found} == {FROZEN}
+    alone = {f"step-{at:08}"}
+    assert told == ({saved.name for saved in done.saved} if harm == "a byte" else alone)
 
 
 def fields(document, at=()):
@@ -178,15 +220,16 @@ def fields(document, at=()):
     return found
 
 
-def short(folder):
+def short(folder, frozen):
     """Of four steps and two checkpoints."""
     folder.mkdir()
     passes = [fake.a_pass(every=2)]
-    return a_job(folder, steps=4, checkpoint=EVERY._replace(every=2), passes=passes)
+    every = EVERY._replace(every=2)
+    return a_job(folder, steps=4, checkpoint=every, passes=passes, frozen=frozen)
 
 
-def a_document(folder):
-    path = fake.start(folder, short(folder))[0].folder
+def a_document(folder, frozen):
+    path = fake.start(folder, short(folder, frozen))[0].folder
     return json.loads((path / "checkpoints/step-00000004/checkpoint.json").read_text())
 
 
@@ -210,10 +253,13 @@ def memory():
         yield Path(folder)
 
 
-def test_every_field_that_the_saver_leaves_out_is_found(memory, monkeypatch):
+@pytest.mark.parametrize("frozen", [False, True])
+def test_every_field_that_the_saver_leaves_out_is_found(memory, monkeypatch, frozen):
     monkeypatch.setattr(manifest, "git", lambda folder: None)  # a process each
-    fill, every = Checkpoints._fill, fields(a_document(memory / "whole"))
+    document = a_document(memory / "whole", frozen)
+    fill, every = Checkpoints._fill, fields(document)
     assert len(every) > 70
+    assert [file["path"] for file in document["files"]].count(FROZEN) == frozen
     for number, path in enumerate(every):
 
         def lacking(self, scratch, *given, path=path):
@@ -226,6 +272,6 @@ def test_every_field_that_the_saver_leaves_out_is_found(memory, monkeypatch):
 
         folder = memory / str(number)
         monkeypatch.setattr(Checkpoints, "_fill", lacking)
-        job = short(folder)
+        job = short(folder, frozen)
         run = fake.start(folder, job)[0].folder
         assert proved(folder, run, job).found, "/".join(map(str, path))
