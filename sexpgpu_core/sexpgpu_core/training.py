@@ -310,13 +310,10 @@ def verify(
     steps: int | None,
 ) -> Verified:
     """Prove that resumes of a run are exact; `loaded` is its own file. See runtime.verification."""
+    from .runtime.verification import began_with
     from .runtime.verification import verify as proved
 
     compiled = _same(run, loaded, device, compile)
-    parent = run.manifest.get("parent")
-    origin = None
-    if parent is not None:
-        _, origin = runs.save(run.path.parent, f"{parent['run']}@{parent['step']}")
     with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
         return proved(
             run.path,
@@ -326,7 +323,7 @@ def verify(
             machine=machine_of(device, threads),
             scratch=Path(scratch),
             steps=steps,
-            origin=origin,
+            origin=partial(began_with, run) if run.manifest.get("parent") else None,
         )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
-from e2e_program import Done, Folder, held, network, saved, status, validate, wait
+from e2e_program import Folder, held, network, saved, status, validate, wait
+from refusals import limited
 
 
 @pytest.fixture
@@ -69,28 +68,6 @@ def test_resuming_a_run_that_is_not_there_is_wrong_usage(folder: Folder) -> None
     done = folder.quick("run", "x.lisp", "--resume", "nix", "-q")
     held(done, 2)
     assert "error[E-USAGE-RUN]" in done.err
-
-
-LIMITED = """import resource, signal, sys
-from sexpgpu_cli.main import main
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
-main(sys.argv[2:])
-"""
-
-
-def limited(folder: Folder, size: int, *argv: str) -> Done:
-    """The program where no file may grow over a size: a disk that is full for what is larger."""
-    folder.write("limited.py", LIMITED)
-    done = subprocess.run(
-        (sys.executable, "limited.py", str(size), *argv),
-        cwd=folder.path,
-        env=folder.environment(),
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    return Done(done.returncode, done.stdout, done.stderr)
 
 
 WIDE = network(

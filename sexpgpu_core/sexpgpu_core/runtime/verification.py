@@ -10,7 +10,7 @@ from ..checkpoint.folder import Checkpoint, Checkpoints, Saved
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from ..records import NamedTuple
-from . import documents, events
+from . import documents, events, runs
 from .begin import begin
 from .events import Event
 from .job import Job
@@ -52,13 +52,14 @@ def verify(
     machine: Machine,
     scratch: Path,
     steps: int | None = None,
-    origin: Saved | None = None,
+    origin: Callable[[], Saved] | None = None,
 ) -> Verified:
     """Hashes, tensors and fields of every checkpoint of a run; then a replay.
 
-    Without `steps`, from the last checkpoint but one (or the beginning; of a fork, `origin`) to
-    the last. With, so many steps from the newest checkpoint that has so many after it. The replay
-    is written below `scratch`. Raises E-CHECKPOINT-NONE, and what a replay raises.
+    Without `steps`, from the last checkpoint but one (or the beginning; of a fork, `origin`, asked
+    for only then) to the last. With, so many steps from the newest checkpoint that has so many
+    after it. The replay is written below `scratch`. Raises E-CHECKPOINT-NONE, and what a replay
+    raises.
     """
     manifest = documents.read(path / "manifest.json", "manifest") or {}
     log = events.current(events.read(path / "events.jsonl"))
@@ -75,6 +76,18 @@ def verify(
         return Verified(tuple(entries), tuple(differs), None)
     found = _replayed(path, evidence, opened(), machine, scratch, first, last)
     return Verified(tuple(entries), tuple(found), (first.step if first else 0, last))
+
+
+def began_with(run: runs.Run) -> Saved:
+    """The checkpoint that a fork began with. Raises E-CHECKPOINT-NONE where it is gone."""
+    parent = run.manifest["parent"]
+    save = f"{parent['run']}@{parent['step']}"
+    try:
+        return runs.save(run.path.parent, save)[1]
+    except Problem as gone:
+        told = f"{run.path.name} began with {save}, which is not here: nothing can be replayed"
+        hint = "A fork with two checkpoints is replayed from the first of them."
+        raise problem("E-CHECKPOINT-NONE", told, hint=hint, wanted=save) from gone
 
 
 def prove(
@@ -106,10 +119,11 @@ def _examined(checkpoints: Checkpoints, saved: Saved, evidence: Evidence) -> lis
 
 
 def _span(
-    entries: Sequence[Saved], steps: int | None, reached: int, origin: Saved | None
+    entries: Sequence[Saved], steps: int | None, reached: int, origin: Callable[[], Saved] | None
 ) -> tuple[Saved | None, int]:
     if steps is None:
-        return (entries[-2] if entries[1:] else origin), entries[-1].step
+        first = entries[-2] if entries[1:] else origin and origin()
+        return first, entries[-1].step
     fits = [saved for saved in entries if saved.step + steps <= reached]
     if fits:
         return fits[-1], fits[-1].step + steps
