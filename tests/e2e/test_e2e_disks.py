@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from e2e_program import Done, Folder, held, network, saved, status, wait
+from frozen_files import adapted, base, files
 
 WIDE = network(
     run=":steps 40 :seed 1 :checkpoint (:every 5)",
@@ -83,6 +84,28 @@ exit $code"""
     held(small(*alone, "--runs", "again", "--resume", "it"), 0)  # there is room here
     held(small(*alone, "--runs", "straight", "--name", "it"), 0)
     assert saved(small.path / "again" / "it") == saved(small.path / "straight" / "it")
+
+
+def test_a_disk_that_fills_up_costs_no_checkpoint_that_shares_frozen_values(small: Folder) -> None:
+    small.write("x.lisp", adapted(":steps 3000 :seed 1 :checkpoint (:every 300)", 2048))
+    base(small, 2048)
+    held(small("run", "x.lisp", "--threads", "1", "--name", "it", "--runs", "straight", "-q"), 0)
+    script = """
+$RUN run x.lisp --threads 1 --name it -q & run=$!
+while ! ls runs/it/checkpoints/step-00000300 >/dev/null 2>&1; do sleep 0.02; done
+dd if=/dev/zero of=runs/filler bs=16k 2>/dev/null
+wait $run; code=$?
+cp -a runs/it kept; rm runs/filler
+$RUN run x.lisp --threads 1 --resume it -q || exit 99
+cp -a runs/it again
+exit $code"""
+    done = within(small, "12m", script)
+    held(done, 3)
+    assert "error[E-CHECKPOINT-DISK]" in done.err or "error[E-RUN-WRITE]" in done.err
+    for name in ("kept", "again"):  # when it was full, and when there was room again
+        held(small("checkpoint", "verify", name), 0)
+        assert len(set(files(small.path / name))) == 1
+    assert saved(small.path / "again") == saved(small.path / "straight" / "it")
 
 
 def test_a_store_that_is_read_only_is_told_before_anything_runs(small: Folder) -> None:

@@ -95,6 +95,16 @@ def test_a_folder_that_was_copied_goes_on_alone(ran: Folder, tmp_path: Path, way
     assert len(set(files(to / "it"))) == max(1, number - 1)  # the new one has a name of the last
 
 
+def test_a_folder_of_another_name_is_as_sound(ran: Folder) -> None:
+    before = saved(ran.made("it"))
+    ran.made("it").rename(ran.made("renamed"))
+    held(ran.quick("checkpoint", "verify", "renamed"), 0)
+    shutil.rmtree(ran.made("renamed") / "checkpoints" / "step-00000040")
+    held(ran.quick("run", "x.lisp", "-q", "--resume", "renamed"), 0)
+    assert saved(ran.made("renamed")) == before
+    held(ran.quick("checkpoint", "verify", "renamed"), 0)
+
+
 def test_one_checkpoint_alone_is_whole(ran: Folder) -> None:
     pytest.importorskip("safetensors")
     from safetensors.numpy import load_file

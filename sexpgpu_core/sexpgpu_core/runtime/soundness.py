@@ -82,7 +82,7 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
     said: dict[str, Any] = {
         "version": 1,
         "document": "checkpoint",
-        "run": evidence.manifest["run"],
+        "run": _name(document.get("attempt"), evidence),
         "attempt": _INT,
         "step": saved.step,
         "time": _TEXT,
@@ -110,6 +110,12 @@ def expected(saved: Saved, evidence: Evidence) -> dict[str, Any]:
     said.update(_reported(saved, evidence))
     said.update(_place(saved, evidence))
     return said
+
+
+def _name(attempt: Any, evidence: Evidence) -> str:
+    """What the run's folder was called in an attempt, by its events: it may be renamed between."""
+    told = (e["run"] for e in evidence.events if e["attempt"] == attempt and "run" in e)
+    return str(next(told, evidence.manifest["run"]))
 
 
 def _progress(saved: Saved, evidence: Evidence) -> dict[str, Any]:

@@ -28,7 +28,7 @@ COMPARED = {
 }
 """What of an event a replay must give again."""
 
-FLEETING = ("time", "elapsed", "attempt", "device", "versions", "files", "sha256")
+FLEETING = ("run", "time", "elapsed", "attempt", "device", "versions", "files", "sha256")
 
 
 class Verified(NamedTuple):
