@@ -340,10 +340,25 @@ def run(
         device_for(loaded, device),
         compile_run,
         operations,
-        asked=Asked(*keep, tuple(sinks)),
+        asked=Asked(*keep, tuple(sinks), partial(_differing, loaded=loaded)),
         root=Path(runs_root),
         progress=progress,
     )
+
+
+def _differing(folder: Path, experiment_id: str, loaded: Loaded) -> list[str]:
+    """What a run's own file, of that experiment, and this one differ in, a text each; nothing where
+    its own is of another, or cannot be read now."""
+    from .differences import outdated
+    from .runtime import runs
+
+    run = runs.read(folder)
+    if run is None or run.manifest["experiment_id"] != experiment_id:
+        return []
+    try:
+        return outdated(as_it_was(run, None, None), loaded, experiment_id, operations)
+    except (Problem, Problems, OSError):
+        return []
 
 
 def as_it_was(run: Run, file: str | Path | None, seed: int | None) -> Loaded:

@@ -6,14 +6,13 @@ No change to training is equal training IR, data, seed, steps, precision: an equ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from . import api
 from .compile.identity import training_roots
 from .compile.phases import Phases
 from .compile.traces import Traces, trace_experiment
-from .ir import Graph
+from .ir import Graph, Operations
 from .ir.hash import graph_hash
 from .records import NamedTuple
 from .runtime.comparison import Change
@@ -45,9 +44,8 @@ class Difference(NamedTuple):
     changes: list[Change]
 
 
-def facts(loaded: api.Loaded) -> Facts:
+def facts(loaded: Any, operations: Operations) -> Facts:
     """Of a file that was read with a selection. Traces it; raises Problem or Problems."""
-    operations = api.operations(loaded.registry)
     experiment = loaded.experiment
     traces = trace_experiment(experiment, loaded.evaluator, operations, loaded.loaders, Phases())
     run = experiment.run
@@ -149,6 +147,18 @@ def _optimizer(traces: Traces) -> dict[str, str]:
             found.update({f"{where} {name}": str(value) for name, value in group.facts})
             found[f"{where} every"] = str(group.every)
     return found
+
+
+ELSEWHERE = "its data or the program's version, which are not as they were"
+
+
+def outdated(
+    own: Any, now: Any, experiment_id: str, operations: Callable[[Any], Operations]
+) -> list[str]:
+    """What tells a file from the experiment that it, or a run's `own`, was: a text each."""
+    before, after = (facts(loaded, operations(loaded.registry)) for loaded in (own, now))
+    told = [said(change) for change in difference(before, after).changes if change.trains]
+    return told if before.experiment_id == experiment_id else [ELSEWHERE, *told]
 
 
 def difference(a: Facts, b: Facts, areas: tuple[str, ...] = ()) -> Difference:

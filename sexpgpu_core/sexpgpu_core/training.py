@@ -23,6 +23,7 @@ from .runtime.doubles import Doubles
 from .runtime.machine import machine
 from .runtime.mirror import Mirror, brought_back
 from .runtime.proof import Proof
+from .runtime.resume import Words, unknown
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
 from .runtime.signals import Signals
@@ -51,8 +52,8 @@ Compiler = Callable[[Any, "Device"], "Compiled"]
 class Asked(NamedTuple):
     """What is said of a run when it is started, beside its file.
 
-    `resume`, `changed`, `origin`: see runtime.attempt. `if_exists`: run, reuse or fail. `dry`: one
-    step in a folder that is thrown away.
+    `resume`, `changed`, `words`, `origin`: see runtime.attempt. `if_exists`: run, reuse or fail.
+    `dry`: one step in a folder that is thrown away.
     """
 
     threads: int | None = None
@@ -65,6 +66,7 @@ class Asked(NamedTuple):
     dry: bool = False
     store: str | None = None
     sinks: tuple[str, ...] = ()
+    words: Words = unknown
 
 
 def train(
@@ -114,8 +116,7 @@ def _located(registry: Registry, asked: Asked, root: Path) -> Asked:
     from .remote import brought, here, place
 
     if (at := place(asked.resume)) is not None:
-        found = here(registry, at, root)
-        return asked._replace(resume=found, store=asked.store or at.store)
+        return asked._replace(resume=here(registry, at, root), store=asked.store or at.store)
     if (at := place(asked.origin)) is not None:
         step = at.step or "latest"
         run = brought(registry, at, settings().cache, runs.step(step))
@@ -193,6 +194,7 @@ def _run(
         loaders=loaded.loaders,
         resume=asked.resume,
         changed=asked.changed,
+        words=asked.words,
         origin=asked.origin,
         name=asked.name,
         listener=progress.event if progress is not None else None,
@@ -273,8 +275,7 @@ def _in_time(
 
     done = int(checkpoint.document["step"]) if checkpoint is not None else 0
     told = forecast(loaded, device, compiled, operations, asked.threads)
-    steps = compiled.job.steps
-    late = room.in_time(told, deadline, steps, steps - done, ERROR)
+    late = room.in_time(told, deadline, compiled.job.steps, compiled.job.steps - done, ERROR)
     if late is not None:
         folder.events.warn(late, done)
 

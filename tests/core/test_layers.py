@@ -37,10 +37,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("compile",),
     ("sweeps", "lisp_files", "registered", "chosen", "preset"),
     ("remote",),
-    ("training", "serving"),
+    ("training", "serving", "differences"),
     ("generation",),
     ("api",),
-    ("inspection", "trained", "rerun", "deep", "surveyed", "differences"),
+    ("inspection", "trained", "rerun", "deep", "surveyed"),
     ("warm", "prove"),
 )
 """In the order in which data flows; those of one layer know nothing of each other, but `plugins`

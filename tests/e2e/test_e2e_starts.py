@@ -136,12 +136,31 @@ def test_auto_begins_and_then_goes_on(mine: Folder) -> None:
 def test_a_run_of_another_experiment_goes_on_when_it_is_told_to(mine: Folder) -> None:
     held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
     changed = ("--resume", "one", "-s", "rate=1e-3", "--steps", "30")
-    refused = mine.quick("run", "x.lisp", *changed)
+    refused = mine.quick("run", "x.lisp", *changed, "--json")
     held(refused, 3)
-    assert "E-RESUME-CHANGED" in refused.err
+    (found,) = refused.diagnostics
+    words = ["rate 0.01 -> 0.001", "run steps 20 -> 30", "optimizer group 1 lr 0.01 -> 0.001"]
+    assert (found["code"], found["facts"]["changes"]) == ("E-RESUME-CHANGED", words)
+    assert found["message"].endswith(", ".join(words))
+    assert "sexpgpu diff one x.lisp:rate=0.001 " in found["hint"]
+    assert "--resume one --resume-changed" in found["hint"]
+    shown = mine.quick("diff", "one", "x.lisp:rate=0.001")
+    held(shown, 0)
     done = mine.quick("run", "x.lisp", *changed, "--resume-changed", "--json")
     held(done, 0)
     assert (done.document["run"], done.document["step"]) == ("one", 30)
+    (resumed,) = [e for e in events(mine.made("one")) if e["event"] == "resume"]
+    assert resumed["changed"] == words
+
+
+def test_a_run_whose_data_changed_is_another_experiment(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    mine.write("letters.txt", TEXT * 2)
+    refused = mine.quick("run", "x.lisp", "--resume", "one", "--json")
+    held(refused, 3)
+    (found,) = refused.diagnostics
+    assert found["code"] == "E-RESUME-CHANGED"
+    assert "its data or the program's version" in found["message"]
 
 
 def test_a_deadline_ends_a_run(mine: Folder) -> None:

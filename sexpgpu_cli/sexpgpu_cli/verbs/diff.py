@@ -18,6 +18,7 @@ from ..flags import verb
 from ..invocation import Invocation
 
 if TYPE_CHECKING:
+    from sexpgpu_core.api import Loaded
     from sexpgpu_core.checkpoint.folder import Saved
     from sexpgpu_core.differences import Facts
     from sexpgpu_core.runtime.comparison import Change
@@ -135,7 +136,6 @@ def _side(invocation: Invocation, text: str, file: str) -> Side:
 
 def _of_file(file: str, choices: str, text: str) -> Side:
     from sexpgpu_core import api
-    from sexpgpu_core.differences import facts
 
     chosen: dict[str, Any] = {"sets": []}
     for choice in _choices(choices):
@@ -144,7 +144,7 @@ def _of_file(file: str, choices: str, text: str) -> Side:
             chosen["sets"].append((knob, value))
         else:
             chosen["point" if "/" in choice else "variant"] = choice
-    return Side("file", text, facts(api.load(file, **chosen)))
+    return Side("file", text, _facts(api.load(file, **chosen)))
 
 
 def _choices(text: str) -> list[str]:
@@ -161,9 +161,15 @@ def _choices(text: str) -> list[str]:
 
 def _of_run(run: Run, name: str) -> Side:
     from sexpgpu_core import api
+
+    return Side("run", name, _facts(api.as_it_was(run, None, None)), run)
+
+
+def _facts(loaded: Loaded) -> Facts:
+    from sexpgpu_core import api
     from sexpgpu_core.differences import facts
 
-    return Side("run", name, facts(api.as_it_was(run, None, None)), run)
+    return facts(loaded, api.operations(loaded.registry))
 
 
 def _latest(invocation: Invocation, file: Path) -> Run:

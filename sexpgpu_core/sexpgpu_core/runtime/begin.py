@@ -20,7 +20,7 @@ from .folder import RunFolder, create, put
 from .job import Job
 from .lock import Lock
 from .machine import Machine
-from .resume import changes
+from .resume import Words, another, changes, unknown
 from .sampling import sampled
 from .saving import savepoint
 from .slug import clean, slug
@@ -83,15 +83,16 @@ def reopen(
     *,
     machine: Machine,
     changed: bool = False,
+    words: Words = unknown,
     listener: Listener | None = None,
     clock: Clock | None = None,
     disk: Disk | None = None,
 ) -> tuple[RunFolder, Checkpoint]:
     """Lock a run's folder for its next attempt and read the checkpoint to go on from.
 
-    `which`: latest, best or a step. `changed`: another experiment may go on. Raises
-    E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT, E-RESUME-CHANGED, E-RESUME-PARAM;
-    W-RESUME-NUMERICS is logged.
+    `which`: latest, best or a step. `changed`: another experiment may go on; `words`
+    tells what differs then. Raises E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT,
+    E-RESUME-CHANGED, E-RESUME-PARAM; W-RESUME-NUMERICS is logged.
     """
     clock = clock or Clock()
     lock = Lock(path / "run.lock", clock.stamp())
@@ -103,7 +104,8 @@ def reopen(
         best = job.experiment.run.checkpoint.best
         saved = checkpoints.choose(which, best[0] if best else None)
         checkpoint = checkpoints.load(saved)
-        differing = changes(job, checkpoint, machine, allowed=changed)
+        told = another(job, checkpoint, path, words, changed)
+        differing = changes(job, checkpoint, machine)
     except BaseException:
         lock.release()
         raise
@@ -118,7 +120,7 @@ def reopen(
         checkpoint=f"checkpoints/{saved.name}",
         from_attempt=int(checkpoint.document["attempt"]),
         device=dict(machine.device),
-        changed=[d.message for d in differing],
+        changed=[*told, *(d.message for d in differing)],
     )
     for found in differing:
         folder.events.warn(found, step)

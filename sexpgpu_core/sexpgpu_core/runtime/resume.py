@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..checkpoint.folder import Checkpoint
 from ..checkpoint.tensors import dtype_of
 from ..diagnostics import Diagnostic, diagnostic, problem
+from ..diagnostics.places import shown_path
 from ..ir.types import Type
 from .job import Job
 from .machine import TUNING, Machine
@@ -15,23 +18,54 @@ from .machine import TUNING, Machine
 if TYPE_CHECKING:
     from ..device import Session
 
+Words = Callable[[Path, str], Sequence[str]]
+"""What tells the file of the run in a folder, of an experiment, from the one now: a text each."""
+SHOWN = 3
+"""Of them in a message."""
 
-def changes(
-    job: Job, checkpoint: Checkpoint, machine: Machine, *, allowed: bool = False
-) -> list[Diagnostic]:
-    """Warnings of what differs. Raises E-RESUME-CHANGED (unless allowed) and E-RESUME-PARAM."""
-    document = checkpoint.document
-    if document["experiment_id"] != job.experiment_id and not allowed:
-        raise problem(
-            "E-RESUME-CHANGED",
-            f"the checkpoint is of experiment {document['experiment_id']}, "
-            f"the file is {job.experiment_id}",
-            hint=f"sexpgpu diff {document['run']} FILE shows what; --resume-changed goes on.",
-            checkpoint=document["experiment_id"],
-            file_now=job.experiment_id,
-        )
+
+def unknown(run: Path, experiment_id: str) -> Sequence[str]:
+    """Nobody says."""
+    return ()
+
+
+def another(job: Job, checkpoint: Checkpoint, run: Path, words: Words, allowed: bool) -> list[str]:
+    """What tells the file from the experiment that was saved; nothing where it is that one.
+
+    Raises E-RESUME-CHANGED, unless allowed.
+    """
+    before, now = checkpoint.document["experiment_id"], job.experiment_id
+    if before == now:
+        return []
+    ids = f"experiment {before}, now {now}"
+    told = list(words(run, before)) or [ids]
+    if allowed:
+        return told
+    more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+    raise problem(
+        "E-RESUME-CHANGED",
+        f"the file is not what {run.name} was trained by: {', '.join(told[:SHOWN])}{more}",
+        hint=f"sexpgpu diff {run.name} {_side(job)} shows it all; "
+        f"--resume {run.name} --resume-changed goes on with it.",
+        checkpoint=before,
+        file_now=now,
+        changes=told,
+    )
+
+
+def _side(job: Job) -> str:
+    """The file and what was chosen of it, as `sexpgpu diff` takes them."""
+    chosen = job.experiment.chosen()
+    parts = [chosen[name] for name in ("variant", "point") if chosen[name]]
+    parts += [f"{knob}={value}" for knob, value in chosen["set"].items()]
+    path = shown_path(job.experiment.path)
+    return shlex.quote(f"{path}:{','.join(parts)}" if parts else path)
+
+
+def changes(job: Job, checkpoint: Checkpoint, machine: Machine) -> list[Diagnostic]:
+    """Warnings of what differs that is not the experiment. Raises E-RESUME-PARAM."""
     _same_values(job, checkpoint)
-    return differing_numerics(document, machine)
+    return differing_numerics(checkpoint.document, machine)
 
 
 def _same_values(job: Job, checkpoint: Checkpoint) -> None:
