@@ -75,7 +75,8 @@ class EventLog:
 
     def moment(self) -> Moment:
         """Now."""
-        return Moment(self._clock.now(), self.elapsed)
+        clock = self._clock
+        return Moment(clock.now(), self._before + clock.monotonic() - self._start)
 
     def write(self, event: str, step: int, **keys: Any) -> Event:
         """Append one event with the keys that all have. Raises E-RUN-WRITE."""
@@ -85,13 +86,15 @@ class EventLog:
         """Append some at once. Raises E-RUN-WRITE."""
         self.earlier()
         told = [self._event(said, self.lines + at) for at, said in enumerate(events)]
-        self._append("".join([_WRITER.encode(event) + "\n" for event in told]).encode(), len(told))
-        for event in told:
+        lines = [line for line, _ in told]
+        self._append("\n".join([*lines, ""]).encode(), len(told))
+        for _, event in told:
             self._show(event)
-        return told
+        return [event for _, event in told]
 
-    def _event(self, said: Said, seq: int) -> Event:
-        return {
+    def _event(self, said: Said, seq: int) -> tuple[str, Event]:
+        """A line and its event. Most have nothing that JSON cannot say: the rest costs more."""
+        event = {
             "v": VERSION,
             "event": said.event,
             "run": self.run,
@@ -100,8 +103,13 @@ class EventLog:
             "time": stamp(said.at.time),
             "elapsed": round(said.at.elapsed, 6),
             "step": said.step,
-            **numbers(said.keys),
+            **said.keys,
         }
+        try:
+            return _WRITER.encode(event), event
+        except (TypeError, ValueError):
+            sayable = numbers(event)
+            return _WRITER.encode(sayable), sayable
 
     def _show(self, event: Event) -> None:
         self.feed(event)

@@ -12,22 +12,32 @@ _GOALS = {"below": "min", "above": "max"}
 
 
 class Ledger:
-    """`goals`: the series whose best value is kept -> min or max."""
+    """`goals`: the series whose best value is kept -> min or max. `remembers`: whether a curriculum
+    asks what series were."""
 
-    def __init__(self, targets: Sequence[TargetDeclaration], goals: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        targets: Sequence[TargetDeclaration],
+        goals: Mapping[str, str],
+        remembers: bool = True,
+    ) -> None:
+        self._remembers = remembers
         self.declared = tuple(targets)
         self.goals = {**{t.series: _GOALS[t.goal] for t in targets}, **goals}
         self.last: dict[str, tuple[float, int]] = {}
         self.best: dict[str, dict[str, Any]] = {}
         self.targets: list[dict[str, Any]] = [_unmet(t) for t in targets]
-        self.history: dict[str, dict[str, Any]] = {}  # by series: last best best_step count
+        self._history: dict[str, dict[str, Any]] = {}
 
     def report(
         self, series: str, value: float, step: int, examples: int, elapsed: float
     ) -> tuple[bool, list[dict[str, Any]]]:
         """Take a value; whether it is the best so far, and the targets it is the first to meet."""
         self.last[series] = (value, step)
-        self._remember(series, value, step)
+        if self._remembers:
+            self._remember(series, value, step)
+        if series not in self.goals:
+            return False, []
         return self._improve(series, value, step), [
             self._meet(target, value, step, examples, elapsed)
             for target in self.targets
@@ -36,17 +46,22 @@ class Ledger:
 
     def _remember(self, series: str, value: float, step: int) -> None:
         """What `(ctx :metric ...)` answers: a value that is not finite is none (R29)."""
-        known = self.history.get(series, {"best": None, "best_step": None, "count": 0})
-        finite = math.isfinite(value)
-        goal, best = self.goals.get(series, "min"), known["best"]
-        now = {"last": value if finite else None, "count": known["count"] + 1}
-        if finite and (best is None or _better(value, best, goal)):
-            now.update(best=value, best_step=step)
-        self.history[series] = {**known, **now}
+        known = self._history.get(series)
+        if known is None:
+            known = self._history[series] = {"best": None, "best_step": None, "count": 0}
+        finite, best = math.isfinite(value), known["best"]
+        known["last"] = value if finite else None
+        known["count"] += 1
+        if finite and (best is None or _better(value, best, self.goals.get(series, "min"))):
+            known["best"], known["best_step"] = value, step
+
+    def history(self) -> dict[str, dict[str, Any]]:
+        """By series: `last best best_step count`, as a checkpoint keeps it."""
+        return {series: dict(known) for series, known in self._history.items()}
 
     def asked(self, series: str, which: str, step: int) -> float | int | None:
         """`(ctx :metric SERIES :which)` before the step after `step`."""
-        known = self.history.get(series)
+        known = self._history.get(series)
         if known is None:
             return 0 if which == "count" else None
         if which != "since-best":
@@ -55,8 +70,8 @@ class Ledger:
         return None if known["best_step"] is None else step - known["best_step"]
 
     def _improve(self, series: str, value: float, step: int) -> bool:
-        goal = self.goals.get(series)
-        if goal is None or not math.isfinite(value):
+        goal = self.goals[series]
+        if not math.isfinite(value):
             return False
         before = self.best.get(series)
         if before is not None and not _better(value, before["value"], goal):
@@ -68,7 +83,8 @@ class Ledger:
     def _meet(
         target: dict[str, Any], value: float, step: int, examples: int, elapsed: float
     ) -> dict[str, Any]:
-        target.update(met=True, value=value, step=step, examples=examples, elapsed=elapsed)
+        target.update(met=True, value=value, step=step, examples=examples)
+        target.update(elapsed=round(elapsed, 6))
         return target
 
     @property
@@ -86,7 +102,7 @@ class Ledger:
         self.best = {name: dict(best) for name, best in document["best"].items()}
         known = {_key(target): target for target in document["targets"]}
         self.targets = [dict(known.get(_key(t), t), stop=t["stop"]) for t in self.targets]
-        self.history = {name: dict(row) for name, row in document.get("series", {}).items()}
+        self._history = {name: dict(row) for name, row in document.get("series", {}).items()}
         step = document["step"]
         for name, value in document.get("metrics", {}).items():
             self.last[name] = last.get(name, (float(value), step))

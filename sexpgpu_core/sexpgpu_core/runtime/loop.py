@@ -116,9 +116,7 @@ class Loop:
         if self.job.curriculum is None:
             self._enter(self._stage)
         self.sampling.resume(self.progress.step)
-        self.folder.status.state(
-            "running", stage=self._stage_facts.stage, **self.report.told(self.progress)
-        )
+        self.folder.status.state("running", stage=self._stage_facts.stage)
         self.report.throughput.start(self.progress.step)
         self._requests()
         if resume is None:
@@ -150,7 +148,7 @@ class Loop:
             self._fall_due(step, ending=True)
         if self.saver.last != step:
             self._save(step)
-        self.folder.status.state("checkpointing", **self.report.told(self.progress))
+        self.folder.status.state("checkpointing")
         self.saver.collect(wait=True, ending=True)
 
     def close(self) -> None:
@@ -348,7 +346,7 @@ class Loop:
         return self.signals.reason is not None
 
     def _moving(self) -> dict[str, Any]:
-        return self.report.moved(self.progress)
+        return self.report.told(self.progress)
 
     def _requests(self) -> None:
         if self.folder.status.gone:

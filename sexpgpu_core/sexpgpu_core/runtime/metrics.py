@@ -50,22 +50,36 @@ class Accumulator:
 
     def _add(self, spec: MetricSpec, results: Mapping[str, Any], rows: int) -> None:
         name = spec.name
-        total = results.get(f"metric:{name}:sum")
-        if total is not None:
-            value, weight = scalar(total), scalar(results.get(f"metric:{name}:weight", 1.0))
-        else:
-            weight = float(rows) if spec.kind == "mean" else 1.0
-            value = scalar(results[f"metric:{name}:value"]) * weight
+        value, weight = _pair(spec, results, rows)
         self._sums[name] = self._sums.get(name, 0.0) + value
         self._weights[name] = self._weights.get(name, 0.0) + weight
 
     def values(self) -> dict[str, float]:
         """What is reported, by name as written. A mean over no weight at all is NaN."""
-        return {spec.name: self._value(spec) for spec in self._specs if spec.name in self._sums}
+        return {
+            spec.name: _finished(spec, self._sums[spec.name], self._weights.get(spec.name, 1.0))
+            for spec in self._specs
+            if spec.name in self._sums
+        }
 
-    def _value(self, spec: MetricSpec) -> float:
-        value = self._sums[spec.name]
-        if spec.kind == "mean":
-            weight = self._weights[spec.name]
-            value = value / weight if weight else math.nan
-        return value if spec.finish is None else float(spec.finish(value))
+
+def of_one(
+    specs: Iterable[MetricSpec], results: Mapping[str, Any], rows: int = 1
+) -> dict[str, float]:
+    """What an Accumulator reports of one batch's results, without one."""
+    return {spec.name: _finished(spec, *_pair(spec, results, rows)) for spec in specs}
+
+
+def _pair(spec: MetricSpec, results: Mapping[str, Any], rows: int) -> tuple[float, float]:
+    """Sum and weight; of a maximum or a minimum the value."""
+    total = results.get(f"metric:{spec.name}:sum")
+    if total is not None:
+        return scalar(total), scalar(results.get(f"metric:{spec.name}:weight", 1.0))
+    weight = float(rows) if spec.kind == "mean" else 1.0
+    return scalar(results[f"metric:{spec.name}:value"]) * weight, weight
+
+
+def _finished(spec: MetricSpec, value: float, weight: float) -> float:
+    if spec.kind == "mean":
+        value = value / weight if weight else math.nan
+    return value if spec.finish is None else float(spec.finish(value))

@@ -75,7 +75,7 @@ class Passes:
                 self.due.append(f"eval/{name}")
         if left:
             self._report.throughput.pause()
-            self._folder.status.state("running", phase="train", **self._report.told(progress))
+            self._folder.status.state("running", phase="train")
 
     def _one(
         self,

@@ -14,7 +14,7 @@ from .folder import RunFolder
 from .job import Job, StageFacts
 from .ledger import Ledger
 from .manifest import goals
-from .metrics import Accumulator, scalar
+from .metrics import of_one, scalar
 from .progress import Progress
 from .throughput import Pace, Throughput
 
@@ -40,9 +40,10 @@ class Reporter:
 
     def __init__(self, job: Job, folder: RunFolder) -> None:
         self._job, self._folder = job, folder
-        self.ledger = Ledger(job.experiment.targets, goals(job))
+        self.ledger = Ledger(job.experiment.targets, goals(job), job.curriculum is not None)
         self.throughput = Throughput(folder.clock.monotonic)
         self.improved = False
+        self._best = (job.experiment.run.checkpoint.best or (None,))[0]
         self._held: list[Step] = []
         self._patient = not _decides(job)
         folder.events.earlier = self.flush
@@ -65,15 +66,19 @@ class Reporter:
 
     def flush(self) -> None:
         """Write what is held back. Nothing is past a checkpoint, a pass, or any other event."""
-        if not self._held:
-            return
+        if self._held:
+            self.tell()
+
+    def tell(self, *more: Said) -> None:
+        """What is held back and `more`, at once."""
         held, self._held = self._held, []
         named = [{**step_metrics(step.stage, step.outcome), **step.data} for step in held]
         paces = [step.pace.told(step.stage.step.rows, step.stage.counters) for step in held]
-        self._folder.events.write_all([_said(*row) for row in zip(held, named, paces)])
+        told = [_said(*row) for row in zip(held, named, paces)]
+        self._folder.events.write_all([*told, *more])
         for step, metrics in zip(held, named):
-            self._report(metrics, step.progress)
-        self._folder.status.set(throughput=paces[-1], **self.told(held[-1].progress))
+            self._report(metrics, step.progress, step.at.elapsed)
+        self._folder.status.set(**({"throughput": paces[-1]} if paces else {}))
         for step in held:
             if (waiting := step.pace.waiting()) is not None:
                 self._folder.events.warn(waiting, step.progress.step)
@@ -96,21 +101,20 @@ class Reporter:
         """The `eval` event of a pass that came to its end. `artifacts`: files that it wrote."""
         named = {f"{name}/{metric}": value for metric, value in result.metrics.items()}
         weights = self._job.experiment.passes[name].weights
-        self._folder.events.write(
-            "eval",
-            progress.step,
-            **{"pass": name},
-            evaluation_id=self._job.evaluation_ids[name],
-            weights=weights if isinstance(weights, str) else weights[0],
-            metrics=named,
-            examples=result.examples,
-            batches=result.batches,
-            duration_s=round(duration, 6),
-            complete=result.complete,
-            artifacts=list(artifacts),
-        )
-        self._report(named, progress)
-        self._folder.status.set(**self.told(progress))
+        keys = {
+            "pass": name,
+            "evaluation_id": self._job.evaluation_ids[name],
+            "weights": weights if isinstance(weights, str) else weights[0],
+            "metrics": named,
+            "examples": result.examples,
+            "batches": result.batches,
+            "duration_s": round(duration, 6),
+            "complete": result.complete,
+            "artifacts": list(artifacts),
+        }
+        at = self._folder.events.moment()
+        self.tell(Said("eval", progress.step, at, keys))
+        self._report(named, progress, at.elapsed)
 
     def guarded(
         self,
@@ -139,31 +143,23 @@ class Reporter:
         text, by = str(request.get("text", "")), str(request.get("by", "cli"))
         self._folder.events.write("annotation", step, text=text, by=by)
 
-    def _report(self, named: Mapping[str, float], progress: Progress) -> None:
-        best = self._job.experiment.run.checkpoint.best
-        elapsed = round(self._folder.events.elapsed, 6)
+    def _report(self, named: Mapping[str, float], progress: Progress, elapsed: float) -> None:
+        report, step, examples = self.ledger.report, progress.step, progress.examples
         for series, value in named.items():
-            improved, met = self.ledger.report(
-                series, value, progress.step, progress.examples, elapsed
-            )
-            self.improved |= improved and best is not None and series == best[0]
+            improved, met = report(series, value, step, examples, elapsed)
+            self.improved |= improved and series == self._best
             for target in met:
                 self._folder.events.write("target", progress.step, target=target)
 
     def told(self, progress: Progress) -> dict[str, Any]:
-        """What status.json says of how far the run is."""
+        """What status.json says of how far the run is; any thread may ask."""
+        step, steps, pace = progress.step, self._job.steps, self.throughput.step_s
+        last = dict(self.ledger.last)  # at once: the loop may add to it
         return {
-            **self.moved(progress),
-            "metrics": {n: {"value": v, "step": at} for n, (v, at) in self.ledger.last.items()},
+            "metrics": {name: {"value": value, "step": at} for name, (value, at) in last.items()},
             "best": dict(self.ledger.best),
             "targets": [dict(target) for target in self.ledger.targets],
             "counters": dict(progress.counters),
-        }
-
-    def moved(self, progress: Progress) -> dict[str, Any]:
-        """The part of it that every step changes; any thread may ask."""
-        step, steps, pace = progress.step, self._job.steps, self.throughput.step_s
-        return {
             "step": step,
             "steps": steps,
             "progress": min(1.0, step / steps) if steps else 1.0,
@@ -192,9 +188,8 @@ def _said(step: Step, metrics: Mapping[str, float], throughput: Mapping[str, Any
 
 def step_metrics(stage: StageFacts, outcome: Outcome) -> dict[str, float]:
     """A step's series: its metrics, and the objective's scalar or scalars."""
-    one = Accumulator(stage.step.metrics)
-    one.add(outcome.results, stage.step.rows)
-    named = {f"{stage.stage}/{name}": value for name, value in one.values().items()}
+    found = of_one(stage.step.metrics, outcome.results, stage.step.rows)
+    named = {f"{stage.stage}/{name}": value for name, value in found.items()}
     for name, value in outcome.results.items():
         if name == "loss" or name.startswith("loss:"):
             named[f"{stage.stage}/objective{name[4:].replace(':', '/')}"] = scalar(value)

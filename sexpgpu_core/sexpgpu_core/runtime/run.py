@@ -130,7 +130,6 @@ def _finish(loop: Loop, ending: Ending, reason: str, error: Diagnostic | None) -
         if loop.folder.doubles is not None:
             loop.folder.doubles.follow(loop.progress.step, wait=ending.state == "finished")
     summary = _summary(loop)
-    loop.folder.status.set(**loop.report.told(loop.progress))
     return _close(loop.folder, summary, loop.progress.step, ending, reason, error)
 
 

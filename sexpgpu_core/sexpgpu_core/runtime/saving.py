@@ -210,7 +210,7 @@ def document(
         **({"group_updates": dict(progress.groups)} if progress.groups else {}),
         "numerics": dict(machine.numerics),
         "due": list(due),
-        **({"series": ledger.history} if job.curriculum is not None else {}),
+        **({"series": ledger.history()} if job.curriculum is not None else {}),
     }
     return dict(numbers(said))
 

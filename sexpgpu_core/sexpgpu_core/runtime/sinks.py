@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from ..diagnostics import Diagnostic, diagnostic
 from ..experiment.protocols import Sink
-from .events import Event, EventLog, read
+from .events import Event, EventLog, numbers, read
 
 BEHIND = 10_000
 """Events that may wait for a sink."""
@@ -71,8 +71,9 @@ class Sinks:
         log.feed = self.event
 
     def event(self, event: Event) -> None:
+        """Each has one of its own: another thread reads it, and may change it."""
         for feed in self._feeds:
-            feed.event(event)
+            feed.event(numbers(event))
 
     def failures(self) -> list[Diagnostic]:
         """W-SINK-FAILED of those that failed since the last call."""

@@ -172,7 +172,7 @@ def _reported(saved: Saved, evidence: Evidence) -> dict[str, Any]:
             "metrics": {name: value for name, (value, _) in ledger.last.items()},
             "best": ledger.best,
             "targets": ledger.targets,
-            **({"series": ledger.history} if job.curriculum is not None else {}),
+            **({"series": ledger.history()} if job.curriculum is not None else {}),
         }
     )
     for target in said["targets"]:
