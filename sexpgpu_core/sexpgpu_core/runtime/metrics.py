@@ -13,7 +13,8 @@ _COMBINE = {"max": max, "min": min}
 
 def scalar(value: Any) -> float:
     """A result of one element as a Python float, exactly."""
-    return float(value.item()) if hasattr(value, "item") else float(value)
+    item = getattr(value, "item", None)
+    return float(value if item is None else item())
 
 
 def joined(pieces: Sequence[Any], axis: int | None) -> Any:

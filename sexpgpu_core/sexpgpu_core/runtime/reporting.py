@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from ..device import Outcome
@@ -190,7 +191,13 @@ def step_metrics(stage: StageFacts, outcome: Outcome) -> dict[str, float]:
     """A step's series: its metrics, and the objective's scalar or scalars."""
     found = of_one(stage.step.metrics, outcome.results, stage.step.rows)
     named = {f"{stage.stage}/{name}": value for name, value in found.items()}
-    for name, value in outcome.results.items():
-        if name == "loss" or name.startswith("loss:"):
-            named[f"{stage.stage}/objective{name[4:].replace(':', '/')}"] = scalar(value)
+    for name, series in _objectives(stage.stage, tuple(outcome.results)):
+        named[series] = scalar(outcome.results[name])
     return named
+
+
+@lru_cache(maxsize=64)
+def _objectives(stage: str, results: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The results that are losses, each with its series."""
+    losses = (name for name in results if name == "loss" or name.startswith("loss:"))
+    return tuple((name, f"{stage}/objective{name[4:].replace(':', '/')}") for name in losses)
