@@ -106,10 +106,19 @@ class BatchAxes:
             targets = {
                 r for r, operand, a, how in rows if (operand, a) == (k, axis) and how == "same"
             }
-            if len(targets) != 1:
+            if len(targets) != 1 or not self._all_of(node, operands[k].shape[axis], targets):
                 return MIXED
             found |= targets
         return found.pop() if len(found) == 1 else MIXED
+
+    @staticmethod
+    def _all_of(node: Node, rows: int, targets: set[int]) -> bool:
+        """Whether all examples are there still, and none but them: a slice of the batch takes what
+        stands first in it, a pad adds rows, a slice-set writes over some."""
+        (axis,) = targets
+        if node.operation == "slice-set" and node.operands[1].shape[axis] != rows:
+            return False
+        return rows in (1, node.types[0].shape[axis])
 
     def _reshaped(self, before: Type, after: Type, axis: int) -> int:
         """The axis after a reshape: kept, merged with what lies inside it (batch-major), or divided

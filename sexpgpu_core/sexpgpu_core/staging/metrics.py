@@ -134,6 +134,16 @@ class Cutter:
             return True
         return self.axes.of(total.node.operands[0]) < 0
 
+    def of_batches(self, value: Value, reduce: str) -> bool:
+        """Whether what is reduced by `reduce`, or with weights, is of batches, not of examples."""
+        while value.node.operation in SAME:
+            value = value.node.operands[0]
+        if value.node.operation == "reduce-" + reduce:
+            value = value.node.operands[0]
+        if reduce == "mean":
+            return value.shape != () and self.mixes(value)
+        return self.axes.of(value) == MIXED and self.t.rows != 1
+
     def _noted(self, value: Value, total: Value, weight: Value | int) -> Cut:
         if self.cut(total).kind != "sum":
             return UNKNOWN
@@ -206,6 +216,8 @@ def report(
     t, node, name = cutter.t, reported.node, reported.name
     finish: list[str] = []
     if reported.reduce != "mean" or reported.weights is not None:
+        if cutter.of_batches(node, reported.reduce):
+            batchwise.append(name)
         return _reduced(t, reported, results)
     if node.shape:
         if cutter.axes.of(node) != MIXED:
