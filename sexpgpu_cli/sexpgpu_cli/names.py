@@ -15,6 +15,7 @@ from .invocation import Invocation
 
 if TYPE_CHECKING:
     from sexpgpu_core.checkpoint.folder import Saved
+    from sexpgpu_core.experiment.protocols import Store
     from sexpgpu_core.runtime.runs import Run
 
 WORDS = ("latest", "best")
@@ -59,11 +60,12 @@ RUN = Name("run")
 SAVE = Name("save", saves=True)
 
 
-def run_of(invocation: Invocation, text: str) -> Run:
-    """The run that RUN means, with documents that can be read."""
+def run_of(invocation: Invocation, text: str, saves: bool = False) -> Run:
+    """The run that RUN means, with documents that can be read; of a store with `saves`, with its
+    checkpoints."""
     from sexpgpu_core.runtime import runs
 
-    remote = bringing(invocation, text)
+    remote = bringing(invocation, text, "best" if saves else None)
     return (remote() if remote is not None else runs.find(invocation.settings.runs, text)).sound()
 
 
@@ -78,7 +80,23 @@ def own_run_of(invocation: Invocation, text: str) -> Run:
     return run_of(invocation, text)
 
 
-def bringing(invocation: Invocation, text: str) -> Callable[[], Run] | None:
+def store_of(invocation: Invocation, text: str, run: Run) -> Store | None:
+    """Where the checkpoints of RUN lie, if that is a store: by its URL, or a folder that is one."""
+    from sexpgpu_core.checkpoint.folder import Checkpoints
+    from sexpgpu_core.checkpoint.store import Below, LocalStore
+    from sexpgpu_core.registered import store_of as opened
+    from sexpgpu_core.remote import place
+
+    if (at := place(text)) is not None:
+        return Below(opened(invocation.registry, at.store), f"{at.slug}/checkpoints")
+    folder = run.path / "checkpoints"
+    stored = any(saved.stored for saved in Checkpoints(folder).entries())
+    return LocalStore(str(folder)) if stored else None
+
+
+def bringing(
+    invocation: Invocation, text: str, saves: str | None = None
+) -> Callable[[], Run] | None:
     """Brings the run of a store, as it is there when it is called; None of one that is here."""
     if "://" not in text:
         return None
@@ -87,7 +105,7 @@ def bringing(invocation: Invocation, text: str) -> Callable[[], Run] | None:
     at = place(text)
     if at is None:
         return None
-    return partial(brought, invocation.registry, at, invocation.settings.cache)
+    return partial(brought, invocation.registry, at, invocation.settings.cache, saves)
 
 
 def sweep_of(invocation: Invocation, text: str) -> Path | None:

@@ -127,3 +127,63 @@ def test_a_fork_of_a_stored_run_has_its_own_there_and_outlives_it(
     shutil.rmtree(folder.made("fork"))
     held(folder(*words, "--resume", "auto"), 0)
     assert saved(folder.made("fork")) == before
+
+
+def test_checkpoints_of_a_store_are_listed_verified_and_pruned_there(
+    server: Server, folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(folder, RUN.replace(":keep 2", ":keep 4"))
+    store, said = opened(server, monkeypatch, "frozen-verbs"), server.environment()
+    held(folder("run", "x.lisp", "--name", "it", "--store", store.url, "-q"), 0)
+    shutil.rmtree(folder.made("it"))
+    run = f"{store.url}/it"
+
+    def steps() -> list[int]:
+        told = folder("checkpoint", "list", run, "--json", **said)
+        held(told, 0)
+        return [one["step"] for one in told.document["checkpoints"]]
+
+    assert steps() == [10, 20, 30, 40]
+    held(folder("checkpoint", "verify", run, **said), 0)
+    held(folder("checkpoint", "verify", run, "--steps", "7", **said), 0)
+    before = store.list()
+    tried = folder("checkpoint", "prune", run, "--keep", "2", "--dry-run", "--json", **said)
+    held(tried, 0)
+    assert store.list() == before
+    done = folder("checkpoint", "prune", run, "--keep", "2", "--json", **said)
+    held(done, 0)
+    assert [one["step"] for one in done.document["checkpoints"]] == [10, 20]
+    went = sum(size for _, size in before) - sum(size for _, size in store.list())
+    manifests = sum(
+        n for name, n in before if name.endswith(("10/checkpoint.json", "20/checkpoint.json"))
+    )
+    assert done.document["bytes"] == tried.document["bytes"] == went - manifests
+    assert steps() == [30, 40]
+    assert len(frozen(store)) == 1
+    held(folder("checkpoint", "verify", run, **said), 0)
+    (name,) = frozen(store)
+    store.get(name, str(tmp_path / "frozen"))
+    data = bytearray((tmp_path / "frozen").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "frozen").write_bytes(bytes(data))
+    store.delete(name)
+    store.put(name, str(tmp_path / "frozen"))
+    shutil.rmtree(folder.cache / "stores")  # what was brought before is whole
+    told = folder("checkpoint", "verify", run, **said)
+    held(told, 3)
+    assert "error[E-CHECKPOINT-CORRUPT]" in told.err
+
+
+def test_a_folder_that_is_a_store_is_pruned_as_one(folder: Folder) -> None:
+    filled(folder, RUN.replace(":keep 2", ":keep 4"))
+    held(folder.quick("run", "x.lisp", "--name", "it", "--store", "mirror", "-q"), 0)
+    there = folder.path / "mirror" / "it" / "checkpoints"
+    for keep, left in ((2, ["30", "40"]), (1, ["40"])):
+        held(folder.quick("checkpoint", "prune", "mirror/it", "--keep", str(keep)), 0)
+        names = sorted(path.parent.name[-2:] for path in there.glob("*/checkpoint.json"))
+        assert names == left
+        assert len(list(there.rglob(FILE))) == 1
+    shutil.rmtree(folder.made("it"))
+    words = ("run", "x.lisp", "--name", "it", "--store", "mirror", "-q", "--resume", "auto")
+    held(folder.quick(*words), 0)
+    held(folder.quick("checkpoint", "verify", "it"), 0)

@@ -22,6 +22,7 @@ from ..table import table
 
 if TYPE_CHECKING:
     from sexpgpu_core.checkpoint.folder import Saved
+    from sexpgpu_core.experiment.protocols import Store
     from sexpgpu_core.runtime.runs import Run
 
 
@@ -29,11 +30,17 @@ if TYPE_CHECKING:
 @click.argument("run", metavar="RUN", type=names.RUN)
 def list_(invocation: Invocation, run: str) -> Answer:
     """List RUN's checkpoints, the last one last."""
-    from sexpgpu_core.checkpoint.folder import Checkpoints
-
     found = names.run_of(invocation, run)
-    saved = Checkpoints(found.path / "checkpoints").entries()
+    saved = _entries(found, names.store_of(invocation, run, found))
     return _listed(invocation, found, saved, shlex.join(["sexpgpu", "checkpoint", "list", run]))
+
+
+def _entries(run: Run, store: Store | None) -> list[Saved]:
+    from sexpgpu_core.checkpoint.folder import Checkpoints
+    from sexpgpu_core.checkpoint.store import committed
+
+    here = Checkpoints(run.path / "checkpoints")
+    return here.entries() if store is None else committed(store)
 
 
 def _listed(invocation: Invocation, run: Run, saved: Sequence[Saved], again: str) -> Answer:
@@ -103,7 +110,7 @@ def verify(invocation: Invocation, run: str, steps: int | None) -> Answer:
     """Prove that a resume of RUN is exact: hashes, contents, and a replay. Exit 1 if it is not."""
     from sexpgpu_core import rerun
 
-    found = names.run_of(invocation, run)
+    found = names.run_of(invocation, run, saves=True)
     done = rerun.verify(found, steps=steps, threads=invocation.settings.threads)
     code = int(bool(done.found))
     shown = [{**_entry(s), "verified": done.sound(s.name)} for s in done.saved]
@@ -225,7 +232,6 @@ def export(
 @click.option("--dry-run", is_flag=True, help="Remove nothing; say what would go.")
 def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_run: bool) -> Answer:
     """Remove RUN's checkpoints but some. The last one always stays."""
-    from sexpgpu_core.checkpoint.folder import Checkpoints
     from sexpgpu_core.checkpoint.shared import held
     from sexpgpu_core.runtime import retention
 
@@ -233,8 +239,12 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
         hint = "sexpgpu checkpoint prune RUN --keep 3 --dry-run"
         raise problem("E-USAGE-VALUE", "prune wants one of --keep N and --best", hint=hint)
     found = names.run_of(invocation, run)
-    before = Checkpoints(found.path / "checkpoints").entries()
-    removed = retention.prune(found, keep or 1, dry=dry_run, best=best)
+    store = names.store_of(invocation, run, found)
+    before = _entries(found, store)
+    if store is None:
+        removed = retention.prune(found, keep or 1, dry=dry_run, best=best)
+    else:
+        removed = retention.prune_stored(store, found, keep or 1, dry=dry_run, best=best)
     gone = {saved.name for saved in removed}
     shown, left = cut([_entry(saved) for saved in removed], invocation.limit)
     freed = held(before) - held(saved for saved in before if saved.name not in gone)

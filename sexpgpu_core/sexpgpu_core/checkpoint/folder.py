@@ -27,7 +27,7 @@ _FILES = {"parameter": "params.safetensors", "optimizer": "optimizer.safetensors
 _KINDS = {FILE: "parameter", **{name: kind for kind, name in _FILES.items()}}
 _REST = "state.safetensors"
 _BATCH = "batch.safetensors"
-_STORED = "it is in a store, whose files lie otherwise"
+IN_STORE = "it is in a store, whose files lie otherwise"
 _UNLIKE = "its hash is not the one recorded"
 _FLEETING = frozenset({"time", "elapsed", "attempt", "device", "versions", "files", "sha256"})
 
@@ -44,7 +44,7 @@ class Saved(NamedTuple):
     @property
     def stored(self) -> bool:
         """Whether it is as a store has it."""
-        return self.fault is not None and self.fault[1] == _STORED
+        return self.fault is not None and self.fault[1] == IN_STORE
 
     @property
     def bytes(self) -> int:
@@ -182,14 +182,7 @@ class Checkpoints:
 
     def surplus(self, keep: int | None, best: str | None = None) -> list[Saved]:
         """What `prune` of the same arguments removes."""
-        if keep is None:
-            return []
-        found = self.whole()
-        kept = {saved.name for saved in found if ".attempt-" not in saved.name}
-        last = sorted(kept)[-max(1, keep) :]
-        chosen = best_of(found, best) if best else None
-        stay = {*last, *([chosen.name] if chosen else [])}
-        return [saved for saved in found if saved.name not in stay]
+        return surplus(self.whole(), keep, best)
 
     def sweep(self) -> None:
         """Delete what a killed process left half made or half removed. The caller has the lock."""
@@ -242,7 +235,7 @@ class Checkpoints:
     def _corrupt(self, saved: Saved, file: str, why: str) -> Problem:
         earlier = [other for other in self.whole() if other.step < saved.step]
         before = [other for other in earlier if not one_file(saved.path / file, other.path / file)]
-        if why == _STORED:
+        if why == IN_STORE:
             told = f"{saved.path} is no checkpoint of a run's folder: {why}"
             hint = "run FILE --store URL --name SLUG --resume auto brings the run here"
             raise problem("E-CHECKPOINT-NONE", told, hint=hint)
@@ -278,6 +271,17 @@ class Checkpoints:
                 read = tensors.load(saved.path / file["path"])
                 arrays.update({file_of(file["path"], k): v for k, v in read.items()})
         return Checkpoint(saved, saved.document, arrays)
+
+
+def surplus(found: Sequence[Saved], keep: int | None, best: str | None = None) -> list[Saved]:
+    """All but the last `keep` (None: none) and the best of series `best`."""
+    if keep is None:
+        return []
+    kept = {saved.name for saved in found if ".attempt-" not in saved.name}
+    last = sorted(kept)[-max(1, keep) :]
+    chosen = best_of(found, best) if best else None
+    stay = {*last, *([chosen.name] if chosen else [])}
+    return [saved for saved in found if saved.name not in stay]
 
 
 def best_of(found: Sequence[Saved], series: str | None) -> Saved | None:
@@ -329,7 +333,7 @@ def _read(path: Path) -> Saved:
         newer = f"version {document['version']} is newer than this program's {VERSION}"
         return Saved(path.name, step, path, document, ("checkpoint.json", newer))
     if any("/" in name for name, _ in files):
-        return Saved(path.name, step, path, document, ("checkpoint.json", _STORED))
+        return Saved(path.name, step, path, document, ("checkpoint.json", IN_STORE))
     if document.get("sha256") != _own_digest(document):
         return Saved(path.name, step, path, document, ("checkpoint.json", _UNLIKE))
     return Saved(path.name, step, path, document, _fault(path, files))

@@ -123,14 +123,21 @@ def _equal(pieces: Callable[[], Iterable[Any]], whole: Sequence[Saved]) -> Writt
 
 def held(found: Iterable[Saved]) -> int:
     """Bytes of checkpoints together; a file that several name is counted once."""
-    total, seen = 0, set()
+    total, seen = 0, set[Any]()
     for saved in found:
         for file in saved.document.get("files", ()):
-            key = _identity(saved.path / FILE) if file["path"] == FILE else None
+            key = _key(saved.path, str(file["path"]))
             if key is None or key not in seen:
                 total += int(file["bytes"])
                 seen.add(key)
     return total
+
+
+def _key(folder: Path, file: str) -> Any:
+    """What is the same of all that share a file: a store has it by content."""
+    if file.startswith(f"{STORED}/"):
+        return file
+    return _identity(folder / FILE) if file == FILE else None
 
 
 def one_file(path: Path, other: Path) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Store
 from .disk import Disk, digest
-from .folder import Saved
+from .folder import IN_STORE, Saved
 from .shared import FILE, STORED
 
 MANIFEST = "checkpoint.json"
@@ -156,6 +156,32 @@ def stored(store: Store, prefix: str = "step-") -> set[str]:
     """Names of the checkpoints that were committed."""
     names = [name for name, _ in store.list(prefix) if name.endswith(f"/{MANIFEST}")]
     return {name.partition("/")[0] for name in names}
+
+
+def committed(store: Store) -> list[Saved]:
+    """The checkpoints that were committed, as their manifests say; oldest first."""
+    found = []
+    for name in whole(store):
+        told = _manifest(store, name)
+        fault = (MANIFEST, IN_STORE)
+        found.append(Saved(name, int(told["step"]), Path(name), told, fault))
+    return found
+
+
+def forget(store: Store, folder: Path) -> None:
+    """Remove what was brought to a folder and the store has no more, or has otherwise."""
+    there = stored(store)
+    for path in folder.glob("step-*"):
+        same = path.name in there and _told(path) == _hashes(_manifest(store, path.name))
+        if not same:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _told(path: Path) -> dict[str, str] | None:
+    try:
+        return _hashes(json.loads((path / MANIFEST).read_bytes()))
+    except (OSError, ValueError, KeyError):
+        return None
 
 
 def _manifest(store: Store, name: str) -> Mapping[str, Any]:

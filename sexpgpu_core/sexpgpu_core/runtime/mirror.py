@@ -152,7 +152,7 @@ def bring(store: Store, run: str, folder: Path, checkpoint: str | int | None = N
 
     Raises E-USAGE-RUN where there is none, E-STORE-*, E-CHECKPOINT-CORRUPT.
     """
-    from ..checkpoint.store import download, whole
+    from ..checkpoint.store import download, forget, whole
 
     below, path = Below(store, run), folder / run
     names = [name for name, _ in below.list()]
@@ -164,6 +164,7 @@ def bring(store: Store, run: str, folder: Path, checkpoint: str | int | None = N
     if checkpoint is not None:
         there, kept = Below(store, f"{run}/checkpoints"), path / "checkpoints"
         kept.mkdir(exist_ok=True)
+        forget(there, kept)
         for name in _chosen(whole(there), checkpoint):
             if not (kept / name).exists():
                 download(there, name, kept, kept / f".tmp-{name}-{os.getpid()}")
