@@ -128,7 +128,7 @@ def sweep(
     **selection: Any,
 ) -> Points:
     """The points of a declared sweep (its name, or SWEEP/POINT); `selection` as `load` takes it."""
-    from .sweeps import Points, declared, points
+    from .sweeps import declared, points
 
     loaded = load(source, variant=variant, **selection)
     found = declared(loaded.experiment, name.partition("/")[0])
@@ -136,8 +136,7 @@ def sweep(
     if own is not None and variant is None:
         variant = own
         loaded = load(source, variant=own, **selection)
-    made = points(found, loaded.evaluator, loaded.experiment.run.seed)
-    return Points(found, variant, made)
+    return points(found, variant, loaded.evaluator, loaded.experiment.run.seed)
 
 
 def identity(loaded: Loaded) -> str:

@@ -30,10 +30,12 @@ FILE = """(require "sexpgpu/nn")
 """
 
 
+def found(sweep: str) -> sweeps.Points:
+    return api.sweep(Source("x.lisp", FILE.format(sweep=sweep)), "s")
+
+
 def points(sweep: str) -> list[sweeps.Point]:
-    loaded = api.load(Source("x.lisp", FILE.format(sweep=sweep)))
-    (declared,) = loaded.experiment.sweeps.values()
-    return sweeps.points(declared, loaded.evaluator, loaded.experiment.run.seed)
+    return found(sweep).points
 
 
 def test_a_grid_is_the_product_in_the_order_written() -> None:
@@ -83,6 +85,33 @@ def test_draws_lie_in_their_bounds_and_are_the_same_every_time() -> None:
     for bad in ("(uniform 1)", "(log-uniform 0 1)"):
         with pytest.raises(Problem, match="E-SWEEP-SHAPE"):
             points(f"(defsweep s :random ((rate {bad})) :n 2)")
+
+
+@pytest.mark.parametrize(
+    ("sweep", "names", "told"),
+    [
+        (":grid ((rate (0.1 0.1)))", ["rate0.1"], "2 choices of sweep s are 1: rate 0.1 (2 times)"),
+        (":grid ((rate (1e-3 0.001 0.1)))", ["rate0.001", "rate0.1"], "rate 0.001 (2 times)"),
+        (":zip ((rate (1e-3 0.001)) (width (8 8)))", ["rate0.001-width8"], "width 8 (2 times)"),
+        (":random ((width (choice 8 8))) :n 3", ["width8"], "3 choices of sweep s are 1"),
+        (":grid ((share (1 1.0)))", ["share1"], "share 1.0 (2 times)"),
+        (":grid ((width (8 8 9))) :where (> width 8)", ["width9"], None),
+        (":variant small :grid ((rate (0.1 0.10)))", ["rate0.1"], "2 choices"),
+        (":grid ((rate (0.1 0.2))) :seeds 2", ["rate0.1-seed7", "rate0.1-seed8"], None),
+        (":grid ((any (1 1.0)))", ["any1", "any1.0"], None),
+    ],
+)
+def test_equal_points_are_one_and_a_warning_says_so(
+    sweep: str, names: list[str], told: str | None
+) -> None:
+    more = '(defknob share 0.5 "Share." :type (float 0 2)) (defknob any 1 "Any." :type t)'
+    said = found(f"{more} (defsweep s {sweep})")
+    assert [p.name for p in said.points][:2] == names
+    message = said.repeated.message if said.repeated else ""
+    assert told in message if told else not message
+    text = FILE.format(sweep=f"{more} (defsweep s {sweep})")
+    warned = [d.code for d in api.check(Source("x.lisp", text)).diagnostics]
+    assert ("W-SWEEP-SAME" in warned) == bool(told)
 
 
 def test_every_point_can_be_set(tmp_path: Path) -> None:

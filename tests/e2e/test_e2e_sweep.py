@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -145,6 +146,42 @@ def test_a_point_that_a_killed_sweep_left_running_is_waited_for(folder: Folder) 
     held(done, 0)
     assert done.document["counts"] == {"finished": 2}
     assert [status(run)["attempt"] for run in runs.glob("x-*")] == [1, 1]
+
+
+def test_states_are_right_while_a_sweep_runs_and_after_its_process_was_killed(
+    folder: Folder,
+) -> None:
+    folder.write("x.lisp", slow(100_000).replace("(256 384)", "(64 96 128)"))
+    process = folder.start("sweep", "x.lisp", "s", "-q", "--jobs", "2")
+    runs = folder.path / "runs"
+    try:
+        wait(lambda: len(list(runs.glob("x-*/checkpoints/step-*"))) > 1, 120)
+        (made,) = runs.glob("sweep-x-s-*")
+        busy = {"running", "evaluating", "checkpointing"}
+        for said in (
+            document(folder, "--list"),
+            folder.quick("status", made.name, "--json").document,
+        ):
+            first, second, third = (point["state"] for point in said["points"])
+            assert (said["state"], said["jobs"], third) == ("running", 2, "pending")
+            assert {first, second} <= busy, said["counts"]
+        assert "s: running" in folder.quick("sweep", "x.lisp", "s", "--list").out
+        assert all(r["state"] in busy for r in folder.quick("runs", "--json").document["runs"])
+    finally:
+        process.kill()
+        process.communicate()
+    one, two = sorted(runs.glob("x-*"))
+    os.kill(status(one)["pid"], signal.SIGKILL)
+    wait(lambda: document(folder, "--list")["points"][0]["state"] == "lost")
+    said = folder.quick("status", made.name, "--json").document
+    validate(said)
+    states = [point["state"] for point in said["points"]]
+    assert (said["state"], states[0], states[2]) == ("stopped", "lost", "pending")
+    assert states[1] in busy, "its process goes on without the sweep's"
+    stopped = folder.quick("stop", made.name, "--json")
+    held(stopped, 0)
+    assert [p["state"] for p in stopped.document["points"]] == ["lost", "stopped", "pending"]
+    assert status(two)["state"] == "stopped"
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 75)])

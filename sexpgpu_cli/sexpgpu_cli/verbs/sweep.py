@@ -81,7 +81,7 @@ def ran(
     with Signals() as signals:
         sweeping = Sweeping(plan, invocation.settings.runs, executor, signals)
         if listed:
-            return answered(invocation, sweeping.document(sweeping.state), sweeping.path)
+            return answered(invocation, sweeping.seen(), sweeping.path)
         if announce is not None:
             _announce(announce, sweeping.begin())
         count = len(plan.points.points)
@@ -125,6 +125,8 @@ def planned(
     source = files.read(file)
     chosen = {key: value for key, value in selection.items() if key != "point"}
     points = api.sweep(source, name, **chosen)
+    if points.repeated is not None:
+        invocation.say(f"{points.repeated.code}: {points.repeated.message}")
     found = [_identified(source, points, point, chosen) for point in points.points]
     words = _words(invocation, file, selection, {**asked, "jobs": jobs})
     return Plan(
@@ -206,11 +208,31 @@ def status_of(
 
 
 def stopped(invocation: Invocation, folder: Path, timeout: float | None) -> Answer:
-    """What `stop` does to a sweep: points in flight save and end, no more are begun."""
+    """What `stop` does to a sweep: points in flight save and end, no more are begun.
+
+    Where its own process is gone, the points that it left running are asked themselves.
+    """
     from sexpgpu_core.runtime import control
     from sexpgpu_core.sweeps import document
 
-    if document.read(folder)["state"] == "running":
+    said = document.read(folder)
+    if said["state"] == "running":
         control.ask(folder, "stop")
-    told = status_of(invocation, folder, "done", timeout)
-    return told if told.exit == NOT_YET else told._replace(exit=0)
+        told = status_of(invocation, folder, "done", timeout)
+        return told if told.exit == NOT_YET else told._replace(exit=0)
+    left = _orphans(folder, said)
+    for run in left:
+        control.ask(run, "stop")
+    end = None if timeout is None else time.monotonic() + timeout
+    while left and (end is None or time.monotonic() < end):
+        time.sleep(0.1)
+        said = document.read(folder)
+        left = _orphans(folder, said)
+    return answered(invocation, said, folder)._replace(exit=NOT_YET if left else 0)
+
+
+def _orphans(folder: Path, said: dict[str, Any]) -> list[Path]:
+    """Runs of a sweep's points that go on."""
+    ended = ("pending", "lost", "finished", "failed", "stopped", "preempted")
+    live = [point for point in said["points"] if point["state"] not in ended]
+    return [folder.parent / point["run"] for point in live if point["run"]]

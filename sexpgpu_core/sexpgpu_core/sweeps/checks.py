@@ -11,7 +11,7 @@ from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Value
 from ..experiment.declarations import Experiment, Sweep
 from ..staging.forms.knobs import check_knob
-from .points import draws, over, rank, rows
+from .points import draws, over, rank, repeated, rows
 
 
 def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
@@ -49,12 +49,15 @@ def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
     if ("n" in sweep.options) != ("random" in sweep.options):
         raise _shape(sweep, ":random and :n, the number of draws, go together")
     _ranked(sweep, experiment)
-    if variant == experiment.selection.get("variant"):  # :where reads the variant's knobs
+    own = variant == experiment.selection.get("variant")
+    if own or "where" not in sweep.options:  # which reads the variant's knobs
         said = len(evaluator.diagnostics)
         try:
-            rows(sweep, evaluator)
+            same = repeated(sweep, rows(sweep, evaluator), evaluator)
         finally:
             del evaluator.diagnostics[said:]  # of forms that are made for :where
+        if same is not None:
+            evaluator.warn(same)
 
 
 def _ranked(sweep: Sweep, experiment: Experiment) -> None:

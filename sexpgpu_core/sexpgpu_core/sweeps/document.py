@@ -15,6 +15,7 @@ from ..runtime import documents, events, runs
 from ..runtime.lock import holder
 from ..runtime.process import living, this_host
 from ..runtime.slug import clean
+from ..runtime.status import FINAL
 from .points import Point, Points, Rank, over, rank
 from .ranking import Result, judged_by, table, value_at
 
@@ -114,13 +115,46 @@ def _held(path: Path) -> bool:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The document of a sweep's folder; one whose process is gone is stopped.
+    """The document of a sweep's folder, its points as their runs are now; one whose process is
+    gone is stopped.
 
     Raises E-USAGE-BROKEN.
     """
     try:
         said = dict(json.loads((path / FILE).read_bytes()))
         gone = said["state"] == "running" and not _held(path)
-        return {**said, "state": "stopped"} if gone else said
+        points = [_now(path, said, point, gone) for point in said["points"]]
     except (OSError, ValueError, KeyError) as wrong:
         raise documents.broken(path / FILE, f"it cannot be read ({wrong})", "syntax") from None
+    counts = dict(Counter(point["state"] for point in points))
+    said.update(points=points, counts=counts)
+    return {**said, "state": "stopped"} if gone else said
+
+
+def _now(path: Path, said: dict[str, Any], point: dict[str, Any], gone: bool) -> dict[str, Any]:
+    """A point that had not ended when the document was written, as its run is."""
+    if point["state"] in ("pending", *FINAL):
+        return point
+    name = point["run"]
+    run = runs.read(path.parent / name) if name else _begun(path.parent, said, point["point"])
+    if run is None:
+        return {**point, "state": "pending" if gone else point["state"]}
+    told = run.status or {}
+    known = {key: told[key] for key in ("step", "elapsed", "exit") if key in told}
+    error = (told.get("error") or {}).get("code")
+    return {**point, "state": run.state, "run": run.path.name, **known, "error": error}
+
+
+def _begun(root: Path, said: dict[str, Any], point: str) -> runs.Run | None:
+    """The newest run that was begun for a point since the sweep's process began."""
+    wanted = {"name": said["name"], "point": point}
+    return next(
+        (
+            run
+            for run in runs.listing(root)
+            if run.manifest.get("sweep") == wanted
+            and Path(run.manifest["file"]).name == Path(said["file"]).name
+            and run.manifest["created_at"] >= said["started_at"]
+        ),
+        None,
+    )

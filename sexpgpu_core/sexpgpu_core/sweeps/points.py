@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import nearest, problem
+from ..diagnostics import Diagnostic, diagnostic, nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.printer import print_text
 from ..evaluator.values import NIL, Value
 from ..records import NamedTuple
+from ..staging.forms.knobs import wants_float
 from ..staging.lisp_text import lisp_text
 
 if TYPE_CHECKING:
@@ -41,11 +43,13 @@ class Chosen(NamedTuple):
 
 
 class Points(NamedTuple):
-    """A sweep's points under the variant that they are over."""
+    """A sweep's points under the variant that they are over. `repeated`: the warning of those that
+    are written more than once."""
 
     sweep: Sweep
     variant: str | None
     points: list[Point]
+    repeated: Diagnostic | None = None
 
     def chosen(self, text: str) -> Chosen:
         """The point that SWEEP/POINT names. Raises E-SWEEP-UNKNOWN."""
@@ -76,15 +80,52 @@ def _unknown(told: str, name: str, known: Iterable[str]) -> Exception:
     return problem("E-SWEEP-UNKNOWN", told, hint=hint, nearest=near)
 
 
-def points(sweep: Sweep, evaluator: Evaluator, seed: int) -> list[Point]:
+def points(sweep: Sweep, variant: str | None, evaluator: Evaluator, seed: int) -> Points:
     """Every point: grid, then zip, then random are crossed, `where` filters, `seeds` repeats.
 
-    The evaluator is that of the file under the sweep's variant; `seed` the run's. Raises
-    E-SWEEP-SHAPE.
+    Those that are equal are one. The evaluator is that of the file under the variant; `seed` the
+    run's. Raises E-SWEEP-SHAPE.
     """
-    count = _count(sweep, "seeds", 1)
-    found = rows(sweep, evaluator)
-    return _named([_point(row, seed + at, count) for row in found for at in range(count)])
+    count, found = _count(sweep, "seeds", 1), rows(sweep, evaluator)
+    first: dict[Row, Row] = {}
+    for row in found:
+        first.setdefault(_read(row, evaluator), row)
+    made = [_point(row, seed + at, count) for row in first.values() for at in range(count)]
+    return Points(sweep, variant, _named(made), repeated(sweep, found, evaluator))
+
+
+def _read(row: Row, evaluator: Evaluator) -> Row:
+    """A row's values as the knobs hold them: 1 and 1.0 are one value of a knob of floats."""
+    kinds = evaluator.host.collector.knob_types
+    return tuple((knob, _held(text, kinds.get(knob, (NIL,))[0])) for knob, text in row)
+
+
+def _held(text: str, kind: Value) -> str:
+    whole = text.lstrip("-").isdecimal()
+    return lisp_text(float(text)) if whole and wants_float(kind) else text
+
+
+def repeated(sweep: Sweep, found: Sequence[Row], evaluator: Evaluator) -> Diagnostic | None:
+    """W-SWEEP-SAME where rows are equal, whose points are run once."""
+    counts = Counter(_read(row, evaluator) for row in found)
+    more = {row: n for row, n in counts.items() if n > 1}
+    if not more:
+        return None
+    shown = "; ".join(
+        f"{' '.join(f'{knob} {text}' for knob, text in row)} ({n} times)"
+        for row, n in list(more.items())[:3]
+    )
+    rest = f"; and {len(more) - 3} more" if len(more) > 3 else ""
+    drawn = "random" in sweep.options
+    return diagnostic(
+        "W-SWEEP-SAME",
+        f"{len(found)} choices of sweep {sweep.name} are {len(counts)}: {shown}{rest}",
+        span=sweep.span,
+        hint="a draw of few values meets them again; write them in :grid"
+        if drawn
+        else "write each value once; :seeds N runs a point N times",
+        sweep=sweep.name,
+    )
 
 
 def rows(sweep: Sweep, evaluator: Evaluator) -> list[Row]:
@@ -105,11 +146,11 @@ def rows(sweep: Sweep, evaluator: Evaluator) -> list[Row]:
 
 
 def _named(found: list[Point]) -> list[Point]:
-    """Each point once; those whose values differ and whose names do not are numbered."""
+    """Points whose values differ and whose names do not are numbered."""
     named: dict[str, Point] = {}
     for point in found:
         name, number = point.name, 1
-        while name in named and named[name][1:] != point[1:]:
+        while name in named:
             number += 1
             name = f"{point.name}-{number}"
         named[name] = point._replace(name=name)

@@ -20,7 +20,7 @@ from ..runtime.control import Inbox
 from ..runtime.lock import Lock
 from ..runtime.signals import ENDINGS, Signals
 from ..runtime.status import FINAL, HEARTBEAT
-from .document import FILE, Work, document, folder_of
+from .document import FILE, Work, document, folder_of, read
 from .executor import PREEMPTED, Executor
 from .points import Point, Points
 
@@ -152,6 +152,23 @@ class Sweeping:
             executor=self.plan.executor,
             jobs=self.plan.jobs,
         )
+
+    def seen(self) -> dict[str, Any]:
+        """How it is, whoever is at it; nothing is written."""
+        if not (self.path / FILE).is_file():
+            return self.document(self.state)
+        told = read(self.path)
+        if told["state"] != "running":
+            return self.document(self.state)
+        queued = {point["point"] for point in told["points"] if point["state"] == "queued"}
+        self.works = [
+            work._replace(state="queued")
+            if work.state == "pending" and work.name in queued
+            else work
+            for work in self.works
+        ]
+        kept = ("state", "started_at", "heartbeat", "executor", "jobs")
+        return {**self.document("running"), **{key: told[key] for key in kept if key in told}}
 
     @property
     def state(self) -> str:

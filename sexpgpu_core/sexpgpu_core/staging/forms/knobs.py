@@ -205,7 +205,7 @@ def check_knob(
 ) -> Value:
     """The value, a whole number made a float where the type wants one; E-KNOB-VALUE."""
     shown = text if text is not None else describe(value)
-    if value.__class__ is int and _wants_float(specifier):
+    if value.__class__ is int and wants_float(specifier):
         value = float(value)
     if BUILTINS["TYPEP"].call(value, specifier) is NIL:
         raise problem(
@@ -226,7 +226,8 @@ def check_knob(
     return value
 
 
-def _wants_float(specifier: Value) -> bool:
+def wants_float(specifier: Value) -> bool:
+    """Whether a knob of the type holds a whole number as a float."""
     head = specifier.car if specifier.__class__ is Cons else specifier
     return head.__class__ is Symbol and head.name in ("FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT")
 
@@ -365,4 +366,4 @@ def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> 
     return T
 
 
-__all__ = ["check_knob", "defknob", "defsweep", "defvariant", "variant_parts"]
+__all__ = ["check_knob", "defknob", "defsweep", "defvariant", "variant_parts", "wants_float"]
