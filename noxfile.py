@@ -58,7 +58,7 @@ What to try next:
 def install(session: nox.Session, *more: str) -> None:
     """All distributions editable, in one resolve, with the devices' and tests' extras."""
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
-    session.install("-e", ".[cpu,digits,images,arrow]", *members, *more)
+    session.install("-e", ".[cpu,digits,images,arrow,tokenizers]", *members, *more)
 
 
 @nox.session
@@ -78,7 +78,7 @@ def dev(session: nox.Session) -> None:
     python = str(ROOT / ".venv" / folder / "python")
     members = [word for member in MEMBERS for word in ("-e", f"./{member}")]
     tools = (*TEST, "ruff", "mypy", "nox")
-    whole = ("-e", ".[cpu,digits,images,arrow]")
+    whole = ("-e", ".[cpu,digits,images,arrow,tokenizers]")
     session.run(python, "-m", "pip", "install", *whole, *members, *tools, external=True)
 
 

@@ -23,6 +23,7 @@ from .records import NamedTuple
 from .registered import (
     PluginOperations,
     SourceKinds,
+    Tokenizers,
     loaders_of,
     module,
     probe_rows,
@@ -107,6 +108,7 @@ def load(
         seed=seed,
         point=(point.name, point.values) if point is not None else None,
         sources=SourceKinds(rows),
+        tokenizers=Tokenizers(rows),
         base=str(base),
         limits=Limits(**(here.limits if limits is None else limits)),
         hash_files=fingerprint,

@@ -89,12 +89,18 @@ class SourceEntry(NamedTuple):
 
 
 class TokenizerEntry(NamedTuple):
-    """A tokenizer for text sources."""
+    """A tokenizer for text sources, (source (text-files ... :tokenizer NAME)) or, with files of its
+    own, :tokenizer (NAME "FILE"). `load` and `header` are given {"paths": its files, "base": the
+    folder of the run file}."""
 
     name: str
-    vocabulary: int | None  # None: known from its file, through the source's header
-    load: Ref
+    vocabulary: int | None  # ids are below it; None: `header` reads it from the files
+    load: Ref  # Callable[[TokenizerOptions], experiment.protocols.Tokenizer]
     needs: tuple[str, ...] = ()
+    header: Ref = ""  # Callable[[TokenizerOptions], int], the vocabulary; no numpy
+    files: int = 0  # how many stand behind the name
+    exact: bool = False  # decode(encode(x)) == x of any UTF-8 text; plugins --verify tries it
+    doc: str = ""
 
 
 class StoreEntry(NamedTuple):

@@ -54,7 +54,9 @@ def sexpgpu_sources() -> Iterable[e.SourceEntry]:  # type: ignore[empty-body]
 @hookspec
 def sexpgpu_tokenizers() -> Iterable[e.TokenizerEntry]:  # type: ignore[empty-body]
     """Tokenizers for (source (text-files ... :tokenizer name)): encode(bytes) -> u32 ids,
-    decode(ids) -> bytes."""
+    decode(ids) -> bytes. The bytes are a whole text, a file or a document; encode_parts(parts of
+    bytes) -> parts of ids, where it has that, takes texts of any size and gives the same ids.
+    `vocabulary` or `header` is all that check wants once the tokens of a text are counted."""
 
 
 @hookspec

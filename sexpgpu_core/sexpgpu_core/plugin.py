@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from . import entries as e
-from .data.kinds import SOURCES
+from .data.kinds import SOURCES, TOKENIZERS
 from .hookspecs import hookimpl
 
 SEXPGPU_API = 1
@@ -49,6 +49,12 @@ def sexpgpu_sources() -> Iterator[e.SourceEntry]:
     for kind in SOURCES:
         options = tuple(e.Option(*option) for option in kind.options)
         yield e.SourceEntry(**{**kind._asdict(), "options": options})
+
+
+@hookimpl
+def sexpgpu_tokenizers() -> Iterator[e.TokenizerEntry]:
+    for kind in TOKENIZERS:
+        yield e.TokenizerEntry(*kind[:-1])
 
 
 @hookimpl

@@ -45,14 +45,14 @@ def loaders_of(
     """The loaders that a file declares; nothing is read yet. `data`: [data] of sexpgpu.toml."""
     from .data.loader import Ahead, Loader
 
-    rows, host = source_rows(registry), None
+    rows, host, tokenizers = source_rows(registry), None, Tokenizers(registry)
     ahead = Ahead(data.get("prefetch", 2), data.get("threads", 1))
     if any(_calls(declared) for declared in experiment.loaders.values()):
         from .staging.host_calls import HostCalls
 
         host = HostCalls(evaluator)
     return {
-        name: Loader(declared, base, experiment.run.seed, rows, host, ahead)
+        name: Loader(declared, base, experiment.run.seed, rows, host, ahead, tokenizers)
         for name, declared in experiment.loaders.items()
     }
 
@@ -75,7 +75,7 @@ def statistics(registry: Registry, base: str | Path) -> Callable[..., Any]:
     def made(*asked: Any) -> Any:
         from .data.statistics import statistic
 
-        return statistic(base, source_rows(registry), *asked)
+        return statistic(base, source_rows(registry), Tokenizers(registry), *asked)
 
     return made
 
@@ -104,6 +104,29 @@ class SourceKinds(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._registry.names("sources"))
+
+
+class Tokenizers(Mapping[str, Any]):
+    """Rows of tokenizers by name, each with the distribution and version that it is of."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def __getitem__(self, name: str) -> Any:
+        from .data.kinds import TokenizerKind
+
+        row = self._registry.get("tokenizers", name)
+        if row is None:
+            raise KeyError(name)
+        owner = self._registry.owner("tokenizers", name)
+        (of,) = (d for d in self._registry.distributions if d.name == owner)
+        return TokenizerKind(**row._asdict(), of=f"{of.name} {of.version}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry.names("tokenizers"))
+
+    def __len__(self) -> int:
+        return len(self._registry.names("tokenizers"))
 
 
 class PluginOperations(dict[str, Any]):

@@ -131,7 +131,7 @@ class Registry:
             if getattr(row, "needs", ()):
                 what = " ".join(row.needs)
                 hint = f"pip install '{what}'"
-                code = "E-DATA-EXTRA" if hook == "sources" else "E-DEVICE-ABSENT"
+                code = "E-DATA-EXTRA" if hook in ("sources", "tokenizers") else "E-DEVICE-ABSENT"
                 raise problem(code, f"{_one(hook)} {name}: {error}", hint=hint) from error
             raise problem("E-PLUGIN-BROKEN", f"{owner}: {_one(hook)} {name}: {error}") from error
 
@@ -316,4 +316,5 @@ def resolve(reference: str) -> Any:
 
 def references(row: Any) -> list[str]:
     """All references of a row."""
-    return [getattr(row, field) for field in REFERENCES if field in row._fields]
+    found = [getattr(row, field) for field in REFERENCES if field in row._fields]
+    return [reference for reference in found if reference]

@@ -37,6 +37,27 @@ FILE = """
 """
 
 
+NIBBLES = """
+(require "sexpgpu/nn")
+(require "sexpgpu/optim")
+(defloader text
+  (source (text-files "a.txt" :tokenizer :toy-nibbles))
+  (windows 9)
+  (stage :train :split (0 0.8))
+  (stage :val :split (0.8 1))
+  (batch 2))
+(defun prepare (&key tokens)
+  (batch :inputs (slice tokens :axis 1 :end -1) :targets (slice tokens :axis 1 :start 1)))
+(defmodel net (x)
+  (let ((vocab (loader-info text :vocab))) (nn:linear (nn:embedding x vocab 8) vocab)))
+(defun objective (&key inputs targets)
+  (metric "loss" (nn:cross-entropy (net inputs) targets)))
+(defun optimizer () (groups (group :rest (optim:sgd :lr 1e-2))))
+(defoutput logits (&key inputs) (net inputs))
+(defrun :steps 3 :seed 1)
+"""
+
+
 def program(*argv: str) -> subprocess.CompletedProcess[str]:
     """The program in a process of its own, with the toy on its path."""
     path = os.pathsep.join(p for p in sys.path if p)
@@ -58,6 +79,7 @@ def test_every_row_is_found_under_its_distribution(found: Registry) -> None:
         "operations": ["toy/softsign"],
         "modules": ["toy"],
         "sources": ["toy-ramp"],
+        "tokenizers": ["toy-nibbles"],
         "diagnostics": ["toy/peak"],
         "stores": ["toymem"],
         "sinks": ["toy-lines"],
@@ -264,6 +286,54 @@ def test_its_code_is_raised_at_check(found: Registry) -> None:
     assert done.returncode == 1
     codes = [d["code"] for d in json.loads(done.stdout)["files"][0]["diagnostics"]]
     assert codes == ["E-TOY-RAMP"]
+
+
+@whole
+def test_its_tokenizer_is_trained_with_and_its_version_is_in_the_experiment(
+    found: Registry,
+) -> None:
+    from sexpgpu_core import api
+
+    Path("a.txt").write_text("nibbles of é, " * 40)
+    Path("n.lisp").write_text(NIBBLES)
+    done = program("run", "n.lisp", "--device", "reference", "--name", "it", "--json")
+    assert done.returncode == 0, done.stdout
+    loader = api.load(Path("n.lisp")).loaders["text"]
+    assert loader.header()["tokens"] == 2 * Path("a.txt").stat().st_size
+    assert loader.header()["tokenizer"] == ("toy-nibbles", "sexpgpu-toy 0.3.0")
+    batch = loader.batch("train", 0)["tokens"]
+    reader = loader.reader()
+    assert batch.max() < loader.vocab == 16
+    assert reader.decode(reader.encode("é")) == "é"
+
+
+def test_a_check_with_its_tokenizer_imports_it_once_and_no_more(found: Registry) -> None:
+    Path("a.txt").write_text("nibbles of é, " * 40)
+    Path("n.lisp").write_text(NIBBLES)
+    assert program("check", "n.lisp").returncode == 0
+    code = (
+        "import sys; from sexpgpu_core import api; from pathlib import Path; "
+        "api.load(Path('n.lisp')).loaders['text'].header(); "
+        "print([m for m in ('numpy', 'sexpgpu_toy.nibbles') if m in sys.modules])"
+    )
+    path = os.pathsep.join(p for p in sys.path if p)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "[]\n", done.stderr
+
+
+def test_its_tokenizers_misspelt_name_is_told_with_the_nearest(found: Registry) -> None:
+    Path("a.txt").write_text("abc " * 99)
+    Path("n.lisp").write_text(NIBBLES.replace(":toy-nibbles", ":toy-nibles"))
+    (told,) = json.loads(program("check", "n.lisp", "--json").stdout)["files"][0]["diagnostics"]
+    assert told["code"] == "E-OPTION-VALUE"
+    assert "did you mean :toy-nibbles? installed: :bytes :chars :hf :toy-nibbles" in json.dumps(
+        told
+    )
 
 
 def test_a_broken_and_a_misspelt_plug_in_are_reported_and_stop_nothing(

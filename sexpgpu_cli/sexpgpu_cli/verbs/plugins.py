@@ -20,7 +20,9 @@ from ..invocation import Invocation
 
 @verb("plugins")
 @click.option(
-    "--verify", is_flag=True, help="Import everything that rows refer to. Exit 1 on a fault."
+    "--verify",
+    is_flag=True,
+    help="Import everything that rows refer to, try tokenizers. Exit 1 on a fault.",
 )
 @click.option("--refresh", is_flag=True, help="Do not use the cache of rows.")
 def plugins(invocation: Invocation, verify: bool, refresh: bool) -> Answer:
@@ -30,7 +32,7 @@ def plugins(invocation: Invocation, verify: bool, refresh: bool) -> Answer:
         from sexpgpu_core.plugins import installed
 
         found = installed(invocation.settings, refresh=True)
-    unresolved = unresolvable(found) if verify else []
+    unresolved = [*unresolvable(found), *unkept(found)] if verify else []
     told = document(
         "plugins",
         api=API,
@@ -90,4 +92,22 @@ def unresolvable(found: Registry) -> list[Diagnostic]:
                 except (ImportError, AttributeError) as error:
                     message = f"{found.owner(hook, name)}: {hook} {name}: {error}"
                     faults.append(diagnostic("E-PLUGIN-FACT", message))
+    return faults
+
+
+def unkept(found: Registry) -> list[Diagnostic]:
+    """Promises that tokenizers without files break, tried on a few texts."""
+    from sexpgpu_core.data.tokenizer_contract import broken
+
+    faults = []
+    for name in found.names("tokenizers"):
+        row = found.get("tokenizers", name)
+        if row.vocabulary is None or row.files:
+            continue
+        of = f"{found.owner('tokenizers', name)}: tokenizers {name}"
+        try:
+            told = list(broken(row, found.load("tokenizers", name)({"paths": (), "base": "."})))
+        except Exception as error:  # a plug-in's: whatever it raises is its fault
+            told = [f"{type(error).__name__}: {error}"]
+        faults += [diagnostic("E-PLUGIN-FACT", f"{of}: {why}") for why in told]
     return faults

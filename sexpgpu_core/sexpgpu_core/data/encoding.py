@@ -1,4 +1,4 @@
-"""Texts to token ids and back: bytes, or the distinct characters of a whole text in order."""
+"""Texts to token ids and back: core's tokenizers `:bytes` and `:chars`, and what has any."""
 
 from __future__ import annotations
 
@@ -13,27 +13,56 @@ if TYPE_CHECKING:
     from .rows import Rows
 
 
-class Encoding:
-    """A tokenizer. `characters`: the distinct ones in order, or None where tokens are bytes."""
+class Bytes:
+    """The tokenizer `:bytes`: a token a byte."""
 
-    characters: str | None = None
+    def __init__(self, options: Any = None) -> None:
+        del options
 
-    def encode(self, text: str) -> list[int]:
-        """Token ids of a text. Raises E-USAGE-VALUE for a character that the text has not."""
-        if self.characters is None:
-            return list(text.encode())
-        rank = {character: at for at, character in enumerate(self.characters)}
+    def encode(self, data: bytes) -> list[int]:
+        """Its bytes."""
+        return list(data)
+
+    def decode(self, ids: Iterable[int]) -> bytes:
+        """Bytes of ids."""
+        return bytes(ids)
+
+
+class Characters:
+    """The tokenizer `:chars`: the rank of each character among those of a whole text."""
+
+    def __init__(self, options: Any) -> None:
+        self._known: str = options["characters"]
+
+    def encode(self, data: bytes) -> list[int]:
+        """Ranks. Raises E-USAGE-VALUE for a character that the text has not."""
+        text = data.decode("utf-8", errors="replace")
+        rank = {character: at for at, character in enumerate(self._known)}
         unknown = [character for character in text if character not in rank]
         if unknown:
             told = f"the text that was trained on has no character {unknown[0]!r}"
             raise problem("E-USAGE-VALUE", told, hint="a prompt of its characters")
         return [rank[character] for character in text]
 
+    def decode(self, ids: Iterable[int]) -> bytes:
+        """UTF-8 of ranks."""
+        return "".join(self._known[at] for at in ids).encode("utf-8", errors="replace")
+
+
+class Encoding:
+    """What reads a text: encodes and decodes others as it did that one. `coder`: its tokenizer
+    (experiment.protocols.Tokenizer)."""
+
+    coder: Any = Bytes()
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of a text. Raises E-USAGE-VALUE for what the tokenizer cannot encode."""
+        return [int(token) for token in self.coder.encode(text.encode("utf-8", errors="replace"))]
+
     def decode(self, tokens: Iterable[int]) -> str:
         """Text of token ids."""
-        if self.characters is None:
-            return bytes(int(t) for t in tokens).decode("utf-8", errors="replace")
-        return "".join(self.characters[int(t)] for t in tokens)
+        data: bytes = self.coder.decode([int(token) for token in tokens])
+        return data.decode("utf-8", errors="replace")
 
 
 def rank_type(characters: str) -> Any:

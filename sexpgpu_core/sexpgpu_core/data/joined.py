@@ -8,14 +8,14 @@ tokens of a document are those of its texts, and each has the weight of the text
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
 from . import files, index
-from .encoding import Encoding, ranked
+from .encoding import Characters, Encoding, ranked
 from .pieces import pieces
 from .rows import FileRows, Rows, rows_of
 from .scanning import Piece
@@ -35,16 +35,32 @@ def header(options: Options) -> Header:
     return {
         "tokens": found["tokens"],
         "fields": {"tokens": ("i32", ()), "weights": ("f32", ())},
-        "vocab": len(found["characters"]) if _is_chars(options) else 256,
+        **_vocabulary(found, options),
         "documents": found["documents"],
         "keys": tuple(options["tokens"]),
         "paths": paths,
     }
 
 
+def _vocabulary(found: dict[str, Any], options: Options) -> dict[str, Any]:
+    of = _tabled(options)
+    if of is not None:
+        return {"vocab": of.vocabulary, "tokenizer": of.said}
+    return {"vocab": len(found["characters"]) if _is_chars(options) else 256}
+
+
 def _given(paths: Sequence[Path], options: Options) -> tuple[Any, ...]:
-    names = [name for name, _ in options["tokens"]]
-    return index.stamp(paths), names, _is_chars(options)
+    names, of = [name for name, _ in options["tokens"]], _tabled(options)
+    return index.stamp(paths), names, _is_chars(options) if of is None else of.said
+
+
+def _tabled(options: Options) -> Any:
+    """The tokenizer that has a table of tokens (tokenized.Chosen), or None."""
+    if options.get("tokenizer") in (None, True, ":bytes", ":chars"):
+        return None
+    from . import tokenized
+
+    return tokenized.chosen(options)
 
 
 def _is_chars(options: Options) -> bool:
@@ -58,10 +74,12 @@ def _scan(paths: Sequence[Path], options: Options) -> dict[str, Any]:
     """Texts to the cache: their code units, then how many tokens each has."""
     names = [name for name, _ in options["tokens"]]
     chars, lengths, seen = _is_chars(options), array("q"), set[str]()
+    of = _tabled(options)
     with index.filled("joined", _given(paths, options)) as into:
+        join = _joins(chars, into, lengths, seen) if of is None else _encodes(of, into, lengths)
         for piece in pieces("jsonl", paths, options):
             for row in range(len(piece.lines)):
-                _join([_text(piece, name, row) for name in names], chars, into, lengths, seen)
+                join([_text(piece, name, row) for name in names])
         into.write(memoryview(lengths))
     if not len(lengths):
         raise problem("E-DATA-SMALL", f"{paths[0].name} has no rows", file_read=paths[0].name)
@@ -72,16 +90,34 @@ def _scan(paths: Sequence[Path], options: Options) -> dict[str, Any]:
     }
 
 
-def _join(
-    texts: Sequence[str], chars: bool, into: BinaryIO, lengths: array[int], seen: set[str]
-) -> None:
-    """One document. A lone surrogate, which no encoding has, becomes a question mark."""
-    for text in texts:
-        units = text.encode("utf-32-le" if chars else "utf-8", errors="replace")
-        into.write(units)
-        lengths.append(len(units) // (4 if chars else 1))
-        if chars:
-            seen.update(units.decode("utf-32-le"))
+def _joins(
+    chars: bool, into: BinaryIO, lengths: array[int], seen: set[str]
+) -> Callable[[Sequence[str]], None]:
+    """Writes a document's code units. A lone surrogate, which no encoding has, becomes a question
+    mark."""
+
+    def join(texts: Sequence[str]) -> None:
+        for text in texts:
+            units = text.encode("utf-32-le" if chars else "utf-8", errors="replace")
+            into.write(units)
+            lengths.append(len(units) // (4 if chars else 1))
+            if chars:
+                seen.update(units.decode("utf-32-le"))
+
+    return join
+
+
+def _encodes(of: Any, into: BinaryIO, lengths: array[int]) -> Callable[[Sequence[str]], None]:
+    """Writes a document's tokens; each text is encoded for itself."""
+    from .tokenized import Writer
+
+    writer = Writer(of, into)
+
+    def join(texts: Sequence[str]) -> None:
+        for text in texts:
+            lengths.append(writer.text(text.encode("utf-8", errors="replace")))
+
+    return join
 
 
 def _text(piece: Piece, name: str, row: int) -> str:
@@ -123,17 +159,23 @@ class JoinedTexts(Encoding):
         if not where.is_file():  # the cache lost it
             _scan(paths, options)
         chars, weights = _is_chars(options), [weight for _, weight in said["keys"]]
-        lengths = np.fromfile(where, np.int64, offset=count * (4 if chars else 1))
+        of = _tabled(options)
+        unit = of.bytes if of is not None else 4 if chars else 1
+        lengths = np.fromfile(where, np.int64, offset=count * unit)
         self._ends = np.cumsum(lengths)
         self._edges = np.r_[0, self._ends[len(weights) - 1 :: len(weights)]]
         self._weights = _Weights(self._ends, np.asarray(weights, np.float32))
         if chars:
             found = index.facts("joined", given, lambda: _scan(paths, options))
-            self.characters = found["characters"]
+            self.coder = Characters(found)
             points = _parts(FileRows(where, np.uint32, count))
             self._tokens = ranked(points, count, given, found["characters"])
         else:
-            self._tokens = FileRows(where, np.uint8, count)
+            self._tokens = FileRows(where, f"<u{unit}", count)
+            if of is not None:
+                from .tokenized import coder_of
+
+                self.coder = coder_of(of)
 
     def __len__(self) -> int:
         return len(self._tokens)

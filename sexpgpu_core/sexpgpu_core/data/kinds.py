@@ -38,18 +38,51 @@ class SourceKind(NamedTuple):
     argument: str = "(or string list)"
 
 
+class TokenizerKind(NamedTuple):
+    """A row of `:tokenizer`, as entries.TokenizerEntry has it; `of`: distribution and version."""
+
+    name: str
+    vocabulary: int | None
+    load: str
+    needs: tuple[str, ...] = ()
+    header: str = ""
+    files: int = 0
+    exact: bool = False
+    doc: str = ""
+    of: str = ""
+
+
 _HERE = "sexpgpu_core.data."
 _TOKENIZER = SourceOption(
     "tokenizer",
-    "(member t :bytes :chars)",
+    "tokenizer",
     ":bytes",
-    "bytes (t), or the distinct characters in order",
+    'bytes (t), :chars, or another\'s name; (:hf "tokenizer.json") with its file',
 )
 _SIDE = "(integer 1 65536)"
 _SIZE = f"(or {_SIDE} (cons {_SIDE} (cons {_SIDE} null)))"
 _EXAMPLES = f"(integer 1 {2**62})"
 _COUNT = SourceOption("examples", _EXAMPLES, None, "how many there are")
 _FILES = SourceOption("*", "(or string list)", "nil", "a field's name with its file, files or glob")
+
+TOKENIZERS: tuple[TokenizerKind, ...] = (
+    TokenizerKind("bytes", 256, _HERE + "encoding:Bytes", exact=True, doc="The bytes of a text."),
+    TokenizerKind(
+        "chars",
+        None,
+        _HERE + "encoding:Characters",
+        doc="The distinct characters of the whole text, in order of their code points.",
+    ),
+    TokenizerKind(
+        "hf",
+        None,
+        _HERE + "hugging_face:HuggingFace",
+        ("sexpgpu[tokenizers]",),
+        _HERE + "hugging_face:vocabulary",
+        files=1,
+        doc="A tokenizer.json of the library tokenizers: BPE, WordPiece, Unigram, words.",
+    ),
+)
 
 SOURCES: tuple[SourceKind, ...] = (
     SourceKind(
@@ -210,6 +243,11 @@ SOURCES: tuple[SourceKind, ...] = (
         most=0,
     ),
 )
+
+
+def tokenizer_table(rows: Iterable[Any]) -> dict[str, Any]:
+    """Rows of tokenizers by their names."""
+    return {row.name: row for row in rows}
 
 
 def by_name(rows: Iterable[Any]) -> dict[str, Any]:

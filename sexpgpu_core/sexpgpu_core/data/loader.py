@@ -46,6 +46,7 @@ class Loader:
     `base`: the folder of the run file. `sources`: rows of kinds (data.kinds.SourceKind or a
     plug-in's SourceEntry); core's by default. `host`: calls the functions of `map`
     (staging.host_calls.HostCalls). `ahead`: how a run fetches batches; no number depends on it.
+    `tokenizers`: rows of tokenizers by name (data.kinds.TokenizerKind); core's by default.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Loader:
         sources: Iterable[Any] = kinds.SOURCES,
         host: Any = None,
         ahead: Ahead = Ahead(),  # noqa: B008 - immutable
+        tokenizers: Any = None,
     ) -> None:
         self.declaration = declaration
         self.ahead = ahead
@@ -63,6 +65,8 @@ class Loader:
         self.seed = seed
         self._base, self._host = str(base), host
         self._kinds = kinds.by_name(sources)
+        core = tokenizers is None
+        self._tokenizers = kinds.tokenizer_table(kinds.TOKENIZERS) if core else tokenizers
         self._headers: dict[int, Header] = {}
         self._readers: dict[int, Any] = {}
         self._prints: dict[int, str] = {}
@@ -275,7 +279,8 @@ class Loader:
         return row
 
     def _options(self, row: Any, source: SourceDeclaration) -> Any:
-        return complete(row, source.arguments, source.options, self._base, self._host)
+        given = source.arguments, source.options, self._base, self._host
+        return complete(row, *given, self._tokenizers)
 
     def _header(self, source: SourceDeclaration) -> Header:
         if id(source) not in self._headers:

@@ -44,6 +44,7 @@ class Statistic(NamedTuple):
 def statistic(
     base: str | Path,
     sources: Iterable[Any],
+    tokenizers: Any,
     declared: LoaderDeclaration,
     what: tuple[Any, ...],
     host: Any = None,
@@ -51,7 +52,7 @@ def statistic(
     """What is known of a number before data is read; `what`: as Asked has it. `host`: calls the
     functions of `map`, whose fields have no number, since no name says what they do. Raises
     E-FIELD, E-LOADER-STAGE, E-OPTION-VALUE and what headers say."""
-    loader, asked = Loader(declared, base, 0, sources, host), Asked(*what)
+    loader, asked = Loader(declared, base, 0, sources, host, tokenizers=tokenizers), Asked(*what)
     type = _field(loader, asked)
     shape = type.shape if declared.whole else (loader.examples(asked.stage) or 0, *type.shape)
     axes = _axes(asked, len(shape))

@@ -1,4 +1,5 @@
-"""Text to a stream of tokens: bytes, or the distinct characters of the whole text in order."""
+"""Text to a stream of tokens: bytes, the distinct characters of the whole text in order, or what a
+tokenizer that is installed makes of it (tokenized)."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import Any
 from ..caches import remembered
 from ..experiment.protocols import Header, Options
 from . import files
-from .encoding import Encoding, rank_type, ranked, ranks
+from .encoding import Bytes, Characters, Encoding, rank_type, ranked, ranks
 
 _SKIPPED = frozenset(
     ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
@@ -29,6 +30,8 @@ _PART = 1 << 20
 
 def files_header(options: Options) -> Header:
     """Tokens and vocabulary of `(text-files PATH ... [:tokenizer :chars])`."""
+    if _is_tabled(options):
+        return _tabled_header(_written(options), options)
     return _header(_written(options), options)
 
 
@@ -38,6 +41,8 @@ def stdlib_header(options: Options) -> Header:
     Nothing is read again while the interpreter and its folder are the same; `content` is the hash
     of what was read, `bytes` and `files` its size.
     """
+    if _is_tabled(options):
+        return _tabled_header(_stdlib(options), options)
     root = os.path.dirname(os.__file__)
     limit, chars = options.get("limit"), _is_chars(options)
     stamp = (sys.version, root, os.stat(root).st_mtime_ns, limit, chars)
@@ -98,6 +103,19 @@ def _is_chars(options: Options) -> bool:
     return bool(options.get("tokenizer") == ":chars")
 
 
+def _is_tabled(options: Options) -> bool:
+    """Whether the tokenizer is neither of the two that need no table of tokens."""
+    return options.get("tokenizer") not in (None, True, ":bytes", ":chars")
+
+
+def _tabled_header(paths: tuple[Path, ...], options: Options) -> Header:
+    from . import tokenized
+
+    of = tokenized.chosen(options)
+    assert of is not None
+    return {**tokenized.header(of, paths, options.get("limit")), "paths": paths}
+
+
 def _stamp(paths: tuple[Path, ...]) -> tuple[tuple[str, int, int], ...]:
     """What a cached scan depends on: path, size, time of change."""
     stats = [(path, path.stat()) for path in paths]
@@ -152,7 +170,11 @@ class FileText(Encoding):
     def _load(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
         import numpy as np
 
+        if _is_tabled(options):
+            self._load_tabled(paths, limit, options)
+            return
         if not _is_chars(options):
+            self.coder = Bytes()
             from .rows import FileRows, Joined
 
             sizes = [path.stat().st_size for path in paths]
@@ -164,6 +186,7 @@ class FileText(Encoding):
             )
             return
         lengths, self.characters = _characters(paths, limit)
+        self.coder = Characters({"characters": self.characters})
         self._edges = [0, *accumulate(lengths)]
         points = (
             np.frombuffer(part.encode("utf-32-le"), np.uint32) for _, part in _parts(paths, limit)
@@ -174,6 +197,14 @@ class FileText(Encoding):
         else:
             none = np.empty(0, rank_type(self.characters))
             self._tokens = np.concatenate([none, *(ranks(p, self.characters) for p in points)])
+
+    def _load_tabled(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
+        from . import tokenized
+
+        of = tokenized.chosen(options)
+        assert of is not None
+        self._tokens, lengths = tokenized.rows(of, paths, limit)
+        self._edges, self.coder = [0, *accumulate(lengths)], tokenized.coder_of(of)
 
     def __len__(self) -> int:
         return len(self._tokens)

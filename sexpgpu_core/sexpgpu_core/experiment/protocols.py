@@ -38,6 +38,21 @@ class StreamReader(Protocol):
         ...
 
 
+class Tokenizer(Protocol):
+    """Texts as bytes to ids and back. A pure function of the text, and of the files it is made of.
+
+    A text is encoded whole, so that no id depends on how it is read. One that also has
+    `encode_parts(parts: Iterator[bytes]) -> Iterator[Sequence[int]]` takes texts of any size by
+    parts that are cut anywhere: the ids, one after the other, are those of `encode` of the whole.
+    """
+
+    def encode(self, data: bytes) -> Sequence[int]:
+        """Ids, below the vocabulary, in order: a list or an array of integers."""
+        ...
+
+    def decode(self, ids: Sequence[int]) -> bytes: ...
+
+
 class Sink(Protocol):
     """A receiver of events. It passes over kinds that it does not know."""
 

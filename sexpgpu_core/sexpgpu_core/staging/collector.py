@@ -29,6 +29,7 @@ class Collector:
         self.variant_forms: dict[str, Value] = {}
         self.main = ""  # name of the file's own module
         self.base = ""  # folder that relative paths start from
+        self.tokenizers: Mapping[str, Any] = {}  # rows by name
         self.hash_files: HashFiles | None = None
         self.statistic: Statistic | None = None
         self.knobs: dict[str, Any] = {}
@@ -116,6 +117,7 @@ class Collector:
         from .source_options import complete
 
         try:
-            return complete(row, source.arguments, source.options, self.base, host)
+            given = source.arguments, source.options, self.base, host
+            return complete(row, *given, self.tokenizers)
         except Problem as wrong:
             raise wrong.locate(source.span) from None

@@ -49,6 +49,7 @@ def declare(
     steps: int | None = None,
     seed: int | None = None,
     sources: Mapping[str, Any] = {},
+    tokenizers: Mapping[str, Any] = {},
     point: tuple[str, Mapping[str, str]] | None = None,
     base: str = "",
     limits: Limits | None = None,
@@ -57,15 +58,16 @@ def declare(
 ) -> tuple[Experiment, Evaluator]:
     """The experiment of a text, and the evaluator that its functions belong to.
 
-    `modules`: name -> ModuleText; `sources`: kind -> SourceEntry; `base`: the folder that paths of
-    sources start from; `point`: SWEEP/POINT and its knobs -> Lisp text; `hash_files`: what
-    `file-tensor` is named by; `statistic`: what `stage-stat` is. Warnings are in
-    `evaluator.diagnostics`. Raises Problems with everything found, in source order.
+    `modules`: name -> ModuleText; `sources`: kind -> SourceEntry; `tokenizers`: name ->
+    data.kinds.TokenizerKind; `base`: the folder that paths of sources start from; `point`:
+    SWEEP/POINT and its knobs -> Lisp text; `hash_files`: what `file-tensor` is named by;
+    `statistic`: what `stage-stat` is. Warnings are in `evaluator.diagnostics`. Raises Problems
+    with everything found, in source order.
     """
     found: list[Diagnostic] = []
     scanned = scan(source)
     collector = Collector(sources, {**(point[1] if point is not None else {}), **sets})
-    collector.base = base
+    collector.base, collector.tokenizers = base, tokenizers
     collector.hash_files, collector.statistic = hash_files, statistic
     collector.lambda_lists = dict(scanned.lambda_lists)
     evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())

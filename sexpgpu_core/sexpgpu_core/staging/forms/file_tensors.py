@@ -233,17 +233,17 @@ def token_id(text: Value, *, tokenizer: Value = NIL) -> int:
     return ids[0]
 
 
-TOKENIZERS = (":bytes", ":chars")
-
-
 def _tokenizer(value: Value) -> str | None:
-    """:bytes or :chars; None where it is the loaders'."""
+    """A tokenizer's name with its colon; None where it is the loaders'."""
     if value is NIL or value is T:
         return None
     name = f":{value.name.lower()}" if value.__class__ is Symbol else ""
-    if name not in TOKENIZERS:
+    known = host().collector.tokenizers
+    if name.lstrip(":") not in known:
+        near = nearest(name.lstrip(":"), known)
         told = f":tokenizer of token-id is {describe(value)}"
-        raise problem("E-OPTION-VALUE", told, hint="one of " + " ".join(TOKENIZERS))
+        hint = (f"did you mean :{near}? " if near else "") + "one of "
+        raise problem("E-OPTION-VALUE", told, hint=hint + " ".join(f":{n}" for n in sorted(known)))
     return name
 
 
@@ -279,7 +279,8 @@ def _own_tokenizer(collector: Collector, source: SourceDeclaration) -> str | Non
     if not known or (source.kind == "jsonl" and not source.options.get("tokens")):
         return None
     own = source.options.get("tokenizer")
-    return ":bytes" if own is None or own is True else str(own)
+    head = own[0] if isinstance(own, tuple) and own else own
+    return ":bytes" if head is None or head is True else str(head)
 
 
 def _encoded(text: str, encoding: Any) -> list[int]:

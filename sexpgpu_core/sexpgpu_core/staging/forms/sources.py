@@ -99,9 +99,11 @@ class Key:
 
 
 def _literal_or_slot(d: Declaration, tail: Cons, what: str) -> Any:
-    """An option of a source: a form, or a literal list whose head is no function."""
+    """An option of a source: a form, or a literal list whose head is no function: a list, a number
+    or a keyword, as of (:hf "tokenizer.json")."""
     form = tail.car
-    if form.__class__ is Cons and (form.car.__class__ is Cons or form.car.__class__ is int):
+    head = form.car if form.__class__ is Cons else None
+    if head.__class__ in (Cons, int) or getattr(head, "keyword", False):
         return [_literal_or_slot(d, t, what) for t in tails(form)]
     return d.slot(tail, what)
 

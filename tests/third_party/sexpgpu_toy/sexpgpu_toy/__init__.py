@@ -1,1 +1,1 @@
-"""A toy plug-in: device, operation, module, source, store, sink, verb, code and page."""
+"""A toy plug-in: device, operation, module, source, tokenizer, store, sink, verb, code and page."""

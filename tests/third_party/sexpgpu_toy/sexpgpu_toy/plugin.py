@@ -53,6 +53,17 @@ def sexpgpu_sources():
 
 
 @hookimpl
+def sexpgpu_tokenizers():
+    yield e.TokenizerEntry(
+        name="toy-nibbles",
+        vocabulary=16,
+        load="sexpgpu_toy.nibbles:Nibbles",
+        exact=True,
+        doc="Two tokens a byte.",
+    )
+
+
+@hookimpl
 def sexpgpu_stores():
     yield e.StoreEntry(
         scheme="toymem",

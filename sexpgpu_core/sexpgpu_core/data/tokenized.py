@@ -1,0 +1,194 @@
+"""Texts to tokens of a tokenizer that is installed: encoded once, kept in the cache as u16 or u32.
+
+A text (a file, a module, the text of a key) is encoded whole, so that no token depends on how it is
+read; `encode_parts` takes larger ones. Law: the tokens of a text are what `encode` gives of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..diagnostics import Problem, problem
+from ..experiment.protocols import Header, Options
+from ..records import NamedTuple
+from ..staging.source_options import tokenizer_of
+from . import files, index
+
+WHOLE = 1 << 26
+"""Bytes of a text that are encoded together at most."""
+
+_PART = 1 << 20
+"""Bytes of a larger text that `encode_parts` is given at a time."""
+
+
+class Chosen(NamedTuple):
+    """A tokenizer as a source names it. `said`: name, distribution and hashes of its files, which
+    its tokens follow from; `options`: what it is made of."""
+
+    row: Any
+    said: tuple[Any, ...]
+    options: dict[str, Any]
+    vocabulary: int
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a token in the cache."""
+        return 2 if self.vocabulary <= 1 << 16 else 4
+
+
+def chosen(options: Options) -> Chosen | None:
+    """The tokenizer of a source; None of `:bytes` and `:chars`, whose tokens need no table.
+    Raises E-DATA-MISSING of its files, E-DATA-FORMAT, E-PLUGIN-BROKEN."""
+    written = options.get("tokenizer")
+    if written in (None, True, ":bytes", ":chars"):
+        return None
+    row, named = tokenizer_of(written, options["tokenizers"])
+    if row.name in ("bytes", "chars"):
+        return None
+    base = options["base"]
+    paths = tuple(path for name in named for path in files.paths_of(name, base))
+    said = (row.name, row.of, *map(files.content_hash, paths))
+    given = {"paths": paths, "base": base}
+    vocabulary = row.vocabulary
+    if vocabulary is None:
+        vocabulary = index.facts("vocabulary", said, lambda: _read(row, given))
+    return Chosen(row, said, given, vocabulary)
+
+
+def _read(row: Any, given: Options) -> int:
+    """The vocabulary that a tokenizer's files say."""
+    return int(_called(row, lambda: _loaded(row, row.header)(given)))
+
+
+def coder_of(of: Chosen) -> Any:
+    """The tokenizer itself. Raises E-DATA-EXTRA, E-PLUGIN-BROKEN."""
+    return _called(of.row, lambda: _loaded(of.row, of.row.load)(of.options))
+
+
+def _loaded(row: Any, reference: str) -> Any:
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _called(row: Any, work: Any) -> Any:
+    """What a tokenizer does; what is no diagnostic becomes one."""
+    try:
+        return work()
+    except Problem:
+        raise
+    except ImportError as missing:
+        if row.needs:
+            what = " ".join(row.needs)
+            told = f"tokenizer :{row.name} needs {what}: {missing}"
+            raise problem("E-DATA-EXTRA", told, hint=f"pip install '{what}'") from missing
+        raise problem("E-PLUGIN-BROKEN", f"tokenizer :{row.name}: {missing}") from missing
+    except Exception as broken:
+        told = f"tokenizer :{row.name} of {row.of}: {type(broken).__name__}: {broken}"
+        raise problem("E-PLUGIN-BROKEN", told) from broken
+
+
+class Writer:
+    """Encodes texts into a file, one after the other."""
+
+    def __init__(self, of: Chosen, into: BinaryIO) -> None:
+        self._of, self._into, self._coder = of, into, coder_of(of)
+
+    def text(self, data: bytes) -> int:
+        """Writes the tokens of a text; how many they are."""
+        return self._write(_called(self._of.row, lambda: self._coder.encode(data)))
+
+    def file(self, path: Path, most: int | None = None) -> int:
+        """Writes the tokens of a file, or of its first bytes. Raises E-DATA-FORMAT of one that is
+        too large for a tokenizer that has no `encode_parts`."""
+        with open(path, "rb") as file:
+            size = path.stat().st_size
+            if most is not None or size <= WHOLE:
+                return self.text(file.read(size if most is None else most))
+            if not hasattr(self._coder, "encode_parts"):
+                raise problem(
+                    "E-DATA-FORMAT",
+                    f"{path.name} has {size:,} bytes, and tokenizer :{self._of.row.name} encodes a "
+                    f"text whole, of {WHOLE:,} bytes at most",
+                    hint="cut it into files, or say its texts as (jsonl ... :tokens ...)",
+                    file_read=path.name,
+                )
+            parts = iter(lambda: file.read(_PART), b"")
+            return self._parts(self._coder.encode_parts(parts))
+
+    def _parts(self, ids: Iterator[Any]) -> int:
+        total, end = 0, object()
+        while True:
+            part = _called(self._of.row, lambda: next(ids, end))
+            if part is end:
+                return total
+            total += self._write(part)
+
+    def _write(self, ids: Any) -> int:
+        import numpy as np
+
+        found, name = np.asarray(ids), self._of.row.name
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            told = f"tokenizer :{name} gives no list of integers for a text"
+            raise problem("E-PLUGIN-BROKEN", told)
+        if found.size and not 0 <= int(found.min()) <= int(found.max()) < self._of.vocabulary:
+            wrong = int(found.max()) if int(found.min()) >= 0 else int(found.min())
+            raise problem(
+                "E-DATA-TOKEN",
+                f"tokenizer :{name} gave the id {wrong:,}, and its vocabulary is "
+                f"{self._of.vocabulary:,}",
+                hint="its row or its file says another vocabulary than it has",
+            )
+        self._into.write(found.astype(f"<u{self._of.bytes}").tobytes())
+        return len(found)
+
+
+def _given(of: Chosen, paths: Sequence[Path], limit: int | None) -> tuple[Any, ...]:
+    return of.said, index.stamp(paths), limit
+
+
+def lengths(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> list[int]:
+    """Tokens of each file; they are written to the cache where they are not there yet. `limit`:
+    bytes of all files together."""
+    given = _given(of, paths, limit)
+
+    def scan() -> list[int]:
+        with index.filled("tokens", given) as into:
+            writer = Writer(of, into)
+            return [writer.file(path, most) for path, most in _cut(paths, limit)]
+
+    found: list[int] = index.facts("tokens", given, scan)
+    if not index.place("tokens", given).is_file():  # the cache lost it
+        found = scan()
+    return found
+
+
+def _cut(paths: Iterable[Path], limit: int | None) -> Iterator[tuple[Path, int | None]]:
+    """Files, the last one with how many of its bytes are wanted."""
+    left = limit
+    for path in paths:
+        size = path.stat().st_size
+        yield path, None if left is None or left >= size else left
+        if left is not None:
+            left = max(0, left - size)
+
+
+def header(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> Header:
+    """What a source of texts says of itself with a tokenizer."""
+    return {
+        "tokens": sum(lengths(of, paths, limit)),
+        "fields": {"tokens": ("i32", ())},
+        "vocab": of.vocabulary,
+        "tokenizer": of.said,
+    }
+
+
+def rows(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> tuple[Any, list[int]]:
+    """The tokens, read by position, and how many each file has."""
+    from .rows import FileRows
+
+    found = lengths(of, paths, limit)
+    where = index.place("tokens", _given(of, paths, limit))
+    return FileRows(where, f"<u{of.bytes}", sum(found)), found
