@@ -117,6 +117,22 @@ def test_data_that_are_not_finite_are_named(tmp_path: Path) -> None:
     assert "(batch ...) in x was first" in done.error.message
 
 
+def test_a_number_of_the_step_that_its_dtype_cannot_hold_is_named(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    forms = """(defun objective (&key image label)
+  (metric "loss" (* (nn:cross-entropy (net image) label)
+                    (exp (* 100 (max (- (ctx :step) 2) 0))))))"""
+    done, _ = ran(forms, ":steps 9", tmp_path)
+    assert done.error is not None
+    assert (done.error.code, done.error.facts["step"]) == ("E-RUN-NONFINITE", 4)
+    number = "(exp (* 100 (max (- (ctx :step) 2) 0)))"
+    assert f"(scalar ...) in {number} was first" in done.error.message
+    assert done.error.span is not None
+    assert events(done.folder, "guard")[-1]["cause"]["operation"] == "scalar"
+    assert not recwarn.list
+
+
 BASE = """(defun prepare (&key image label)
   (batch :image (cast image :f32) :label {label} :ids (cast label :i32)))
 (defmodel net (x ids) (+ (nn:linear x 10) (nn:embedding {ids} 10 10)))

@@ -15,6 +15,7 @@ from ..diagnostics import Diagnostic, Problem
 from ..ir import Graph, Operations
 from ..ir.graph import Node
 from ..ir.interpret import run
+from ..ir.types import numpy_dtype
 from ..runtime.fault import Cause, Fault
 from ..staging.traced import Group
 from .scales import left
@@ -63,7 +64,7 @@ class Replay:
             return _cause(found)
         except Problem as found:
             return _of_index(found.diagnostic)
-        return self._of_before(inputs)
+        return _of_scalars(graph, inputs) or self._of_before(inputs)
 
     def _of_before(self, inputs: Mapping[str, Any]) -> Cause | None:
         """The first value that was not finite before the step: one of the data, or the update of
@@ -91,6 +92,21 @@ class Replay:
             else:
                 found[f"{kind}:{name}"] = read(f"{kind}:{name}")
         return found
+
+
+def _of_scalars(graph: Graph, inputs: Mapping[str, Any]) -> Cause | None:
+    """The first number of the step, or of a counter, that its dtype cannot hold."""
+    import numpy as np
+
+    for node in graph.inputs():
+        if node.get("kind") == "scalar":
+            text, type_ = str(node.get("name")), node.types[0]
+            with np.errstate(over="ignore"):  # which is what is looked for
+                array = np.asarray(inputs[f"scalar:{text}"]).astype(numpy_dtype(type_.dtype))
+            if _wrong(array):
+                origin = graph.origin(node)
+                return Cause("scalar", text, origin.span if origin else None, (_range(array),))
+    return None
 
 
 KEPT = ("parameter", "optimizer", "state")

@@ -108,7 +108,9 @@ class _Run:
         value = np.asarray(self.inputs[key if key in self.inputs else name])
         if value.shape not in (type_.shape, ()):
             raise ValueError(f"input {name} is {type_} and was given {value.shape}")
-        return np.broadcast_to(value.astype(numpy_dtype(type_.dtype), copy=False), type_.shape)
+        with np.errstate(over="ignore", invalid="ignore"):  # a number that the dtype cannot hold
+            value = value.astype(numpy_dtype(type_.dtype), copy=False)
+        return np.broadcast_to(value, type_.shape)
 
     def _apply(
         self, node: Node, arrays: tuple[Any, ...], types: tuple[Type, ...]

@@ -82,7 +82,7 @@ def nonfinite(fault: Fault, cause: Cause | None) -> Problem:
     told = "loss" if name == "loss" else "gradient norm"
     return problem(
         "E-RUN-NONFINITE",
-        f"the {told} of step {fault.step} is {value}{cause.told() if cause else ''}",
+        f"the {told} of step {fault.step} is {value}{cause.told() if cause else '; not reproduced'}",
         span=cause.span if cause else None,
         scope=cause.scope if cause else None,
         step=fault.step,
