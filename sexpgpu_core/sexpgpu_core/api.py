@@ -6,6 +6,7 @@ raises `Problem` or `Problems` for a user's mistakes, but for `check`, which rep
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -101,7 +102,7 @@ def load(
     experiment, evaluator = declare(
         source,
         modules=lambda name: module(rows, name, kept),
-        read_file=lambda path: kept[path] if path in kept else read_text(base / path),
+        read_file=lambda path: kept[path] if path in kept else read_text(Path(path)),
         variant=variant,
         sets=dict(sets),
         steps=steps,
@@ -295,11 +296,10 @@ def library(source: Source, registry: Registry | None = None) -> Evaluator:
     from .staging.library import library as evaluated
 
     rows = registry if registry is not None else plugins()
-    base = base_of(source)
     return evaluated(
         source,
         modules=lambda name: module(rows, name, {}),
-        read_file=lambda path: read_text(base / path),
+        read_file=lambda path: read_text(Path(path)),
         limits=Limits(**settings().limits),
     )
 
@@ -366,8 +366,9 @@ def as_it_was(run: Run, file: str | Path | None, seed: int | None) -> Loaded:
     """The file of a run with what was chosen for it."""
     manifest = run.manifest
     chosen = manifest["selection"]
-    own = Source(_where_it_was(manifest), read_text(run.path / "run.lisp"))
+    own = Source(_where_it_was(manifest, manifest["file"]), read_text(run.path / "run.lisp"))
     modules = manifest.get("modules", ()) if file is None else ()
+    texts = {m["module"]: read_text(run.path / m["path"]) for m in modules}
     return load(
         own if file is None else file,
         variant=chosen["variant"],
@@ -375,13 +376,13 @@ def as_it_was(run: Run, file: str | Path | None, seed: int | None) -> Loaded:
         point=chosen["point"],
         steps=manifest["steps"],
         seed=manifest["seed"] if seed is None else seed,
-        kept={m["module"]: read_text(run.path / m["path"]) for m in modules},
+        kept={**texts, **{_where_it_was(manifest, name): texts[name] for name in texts}},
     )
 
 
-def _where_it_was(manifest: Mapping[str, Any]) -> str:
-    """The path that the data of a run's file is beside of."""
-    return Path(manifest.get("cwd", "."), manifest["file"]).as_posix()
+def _where_it_was(manifest: Mapping[str, Any], file: str) -> str:
+    """The path of a run's file, which its data is beside of, or of a module that it required."""
+    return Path(os.path.normpath(Path(manifest.get("cwd", "."), file))).as_posix()
 
 
 def device_of(registry: Registry, name: str | None) -> Device:

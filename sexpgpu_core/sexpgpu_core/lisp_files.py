@@ -13,9 +13,10 @@ def read_source(path: Path) -> Source:
 
 
 def read_text(path: Path) -> str:
-    """A file's text. E-USAGE-FILE, E-READ-ENCODING."""
+    """A file's text, without the mark of byte order that some editors put first. E-USAGE-FILE,
+    E-READ-ENCODING."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise problem(
             "E-READ-ENCODING", f"byte {error.start} of {path} is not UTF-8", file=path.as_posix()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +13,8 @@ from sexpgpu_core import api
 
 ROOT = Path(__file__).parents[2]
 ALWAYS = {"v", "event", "run", "attempt", "seq", "time", "elapsed", "step"}
+NEVER = {"open": {"epochs"}, "compile": {"flops", "memory", "nodes"}}
+"""Keys that readers may meet of other programs, and that ours does not write."""
 
 
 @pytest.fixture(scope="module")
@@ -33,18 +35,27 @@ def test_files_of_a_run_are_those_of_its_page(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == named
 
 
-def test_events_have_the_keys_of_their_page(folder: Path) -> None:
+def documented() -> dict[str, set[str]]:
+    """Kinds of events, each with the keys that its row names before a semicolon."""
     text = (ROOT / "docs" / "events.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| (.*) \|$", text, re.M)
+    return {name: keys_of(keys.partition(";")[0]) for name, keys in rows}
+
+
+def test_events_have_the_keys_of_their_page(folder: Path) -> None:
     lines = (folder / "events.jsonl").read_text().splitlines()
-    events: list[dict[str, Any]] = [json.loads(line) for line in lines]
-    documented = {
-        name: set(" ".join(re.findall(r"`([^`]+)`", keys)).split()) for name, keys in rows
-    }
-    for event in events:
+    for event in (json.loads(line) for line in lines):
         assert set(event) >= ALWAYS
-        assert event["event"] in documented
-        assert documented[event["event"]] <= set(event), event["event"]
+        assert documented()[event["event"]] <= set(event), event["event"]
+
+
+def test_the_page_names_every_kind_and_key_that_is_written() -> None:
+    text = files("sexpgpu_core").joinpath("schemas", "event.json").read_text("utf-8")
+    parts = {k[3:]: set(v["properties"]) for k, v in json.loads(text)["$defs"].items()
+             if k.startswith("on-")}  # fmt: skip
+    assert {name: keys | NEVER.get(name, set()) for name, keys in documented().items()} == {
+        name: keys - ALWAYS for name, keys in parts.items()
+    }
 
 
 def keys_of(cell: str) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +65,7 @@ def begin(
         sys.argv if command is None else command,
         parent,
     )
-    put(path / "manifest.json", json.dumps(events.numbers(document), indent=1) + "\n")
+    put(path / "manifest.json", (json.dumps(events.numbers(document), indent=1) + "\n").encode())
     _graphs(job, path)
     folder = _opened(path, lock, job, machine, 1, 0.0, clock, disk)
     folder.events.listener = listener
@@ -184,15 +185,27 @@ def _live(path: Path) -> list[str]:
 
 def _copy(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """run.lisp and modules/, byte for byte as they were read."""
-    files = [{"path": "run.lisp", **put(path / "run.lisp", job.experiment.text)}]
+    own = _original(Path(job.experiment.path), job.experiment.text)
+    files = [{"path": "run.lisp", **put(path / "run.lisp", own)}]
     modules = []
     for module in job.experiment.modules:
         inside = f"modules/{module.name.lstrip('/.').replace('..', '_')}"
         inside += "" if inside.endswith(".lisp") else ".lisp"
         (path / inside).parent.mkdir(parents=True, exist_ok=True)
-        files.append({"path": inside, **put(path / inside, module.text)})
+        data = _original(Path(module.path), module.text)
+        files.append({"path": inside, **put(path / inside, data)})
         modules.append({"module": module.name, "path": inside, "sha256": files[-1]["sha256"]})
     return files, modules
+
+
+def _original(path: Path, text: str) -> bytes:
+    """The bytes that a text was read from, if they are still there; else the text's own."""
+    try:
+        data = path.read_bytes()
+        read = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig").read()
+    except (OSError, UnicodeDecodeError):
+        return text.encode()
+    return data if read == text else text.encode()
 
 
 def _graphs(job: Job, path: Path) -> None:

@@ -80,9 +80,10 @@ def nonfinite(fault: Fault, cause: Cause | None) -> Problem:
     """E-RUN-NONFINITE of a halt."""
     name, value = watched(fault.outcome)
     told = "loss" if name == "loss" else "gradient norm"
+    why = cause.told() if cause else "; not reproduced"
     return problem(
         "E-RUN-NONFINITE",
-        f"the {told} of step {fault.step} is {value}{cause.told() if cause else '; not reproduced'}",
+        f"the {told} of step {fault.step} is {value}{why}",
         span=cause.span if cause else None,
         scope=cause.scope if cause else None,
         step=fault.step,

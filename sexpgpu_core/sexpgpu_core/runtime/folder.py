@@ -92,9 +92,8 @@ def create(root: Path, name: str) -> Path:
         return path
 
 
-def put(path: Path, text: str) -> dict[str, Any]:
-    """Write a text durably; its size and hash as a manifest lists them (without the path)."""
-    data = text.encode()
+def put(path: Path, data: bytes) -> dict[str, Any]:
+    """Write a file durably; its size and hash as a manifest lists them (without the path)."""
     with open(path, "wb") as file:
         file.write(data)
         file.flush()
