@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, Problems
 from ..evaluator.evaluator import Evaluator
-from ..experiment.declarations import Experiment
+from ..experiment.declarations import Experiment, LoaderDeclaration
 from ..ir import Graph, Operations
 from ..records import NamedTuple
 from ..staging.cadence import never_due, never_run, tested_often
@@ -138,6 +138,10 @@ def _check_passes(
     for name, t in [*traced, *every]:
         reported.setdefault(name, []).extend(m.name for m in t.metrics)
     check_series(experiment, reported)
+    if any(_pads(loader.declaration) for loader in loaders.values()):
+        from .pads import check_pads
+
+        check_pads(stages, passes, loaders)
     for found in _lints(experiment, stages, passes, loaders, steps):
         evaluator.warn(found)
     for found in lints.unset(stages.values(), evaluator.library):
@@ -147,6 +151,12 @@ def _check_passes(
     if not experiment.selection.get("steps"):
         for found in never_run(experiment, steps):
             evaluator.warn(found)
+
+
+def _pads(declared: LoaderDeclaration) -> bool:
+    """Whether windows are filled with another token than 0."""
+    cuts = [declared.windows, *(stage.windows for stage in declared.stages.values())]
+    return any(cut is not None and cut.pad for cut in cuts)
 
 
 def _lints(

@@ -65,9 +65,25 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
                 hint="(windows ... :documents t) says that it has documents",
             )
         return Stream(source, stage, cut)
+    _end_within(cut, source.header.get("vocab"))
     if method not in ("position", "hash"):
         raise problem("E-OPTION-VALUE", f"documents are split by :position or :hash, not {method}")
     return Documents(source, stage, cut, argument or 0 if method == "hash" else None)
+
+
+def _end_within(cut: Windows, vocab: int | None) -> None:
+    """E-DATA-TOKEN where the token that ends a document is none of the vocabulary."""
+    end = cut.documents
+    if vocab is None or end is True or not isinstance(end, int) or 0 <= end < vocab:
+        return
+    raise problem(
+        "E-DATA-TOKEN",
+        f":documents {end}: the vocabulary has the tokens 0 to {vocab - 1:,}",
+        hint="say one of them, or its text, as :documents (string #\\Newline)",
+        option="documents",
+        value=end,
+        size=vocab,
+    )
 
 
 def method_of(written: Any) -> tuple[str, Any]:

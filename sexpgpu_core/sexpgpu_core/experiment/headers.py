@@ -7,6 +7,10 @@ from typing import Any
 
 from .protocols import Header
 
+_OWN = ("keys", "tokenizer", "content")
+"""What a source's tokens follow from beside its files: nothing is made of them, but a fingerprint
+holds them."""
+
 
 def merged_header(parts: Mapping[str, Header], weights: Sequence[float]) -> Header:
     """What the headers of all sources say together."""
@@ -23,4 +27,8 @@ def merged_header(parts: Mapping[str, Header], weights: Sequence[float]) -> Head
     vocabularies = [header.get("vocab") for header in headers]
     if all(v is not None for v in vocabularies):
         found["vocab"] = max(v for v in vocabularies if v is not None)
+    if any(key in header for header in headers for key in _OWN):
+        found["members"] = tuple(
+            tuple((key, header[key]) for key in _OWN if key in header) for header in headers
+        )
     return found

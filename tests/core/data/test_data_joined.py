@@ -184,3 +184,17 @@ def test_a_stage_without_documents_is_told_why(tmp_path, clauses, told):
     found = code(lambda: loader_of(text, tmp_path).fields("train"))
     assert found.code == "E-DATA-SMALL"
     assert told in found.message
+
+
+@pytest.mark.parametrize(("one", "two"), [(":weight 0", ":weight 0.5"), ("", ":weight 2")])
+def test_a_mixture_is_another_where_a_key_of_a_source_weighs_otherwise(tmp_path, one, two):
+    """Its header has the fields of its sources, and says what their tokens follow from."""
+    talk(tmp_path)
+    found = []
+    for weight in (one, two):
+        of = f'(jsonl "a.jsonl" :tokens ((prompt {weight}) (answer)))'
+        loader = loader_of(f"(source (mixture (a 0.5 {of}) (b 0.5 {of}))) (windows 4)", tmp_path)
+        assert set(loader.header()["fields"]) == {"tokens", "weights"}
+        assert set(loader.batch("train", 0)) == {"tokens", "weights", "source"}
+        found.append(loader.fingerprint())
+    assert len(set(found)) == 2
