@@ -23,6 +23,7 @@ from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import Diagnostic, Problems, catalogue
 from sexpgpu_core.diagnostics.example import Example, example
 from sexpgpu_core.diagnostics.render_text import render
+from sexpgpu_core.entries import VerbEntry
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
 from sexpgpu_core.manual import CHAPTERS, entries, find
@@ -100,16 +101,19 @@ def verbs() -> str:
     for group, title in GROUPS.items():
         rows = [registry.get("verbs", name) for name in registry.names("verbs")]
         for row in [row for row in rows if row.group == group]:
-            lines += _verb(program, root, row.name, row.summary, title, common)
+            lines += _verb(program, root, row, title, common)
     return "\n".join(lines).rstrip()
 
 
 def _verb(
-    program: Program, root: click.Context, name: str, summary: str, title: str, common: set[str]
+    program: Program, root: click.Context, row: VerbEntry, title: str, common: set[str]
 ) -> list[str]:
+    name = row.name
     command = program.get_command(root, name)
     assert command is not None
-    lines = [f"### {name}", f"{title}. {summary}", "", *_usage(command, root, name, common)]
+    exits = f"Exits {' '.join(map(str, row.exits))}."
+    lines = [f"### {name}", f"{title}. {row.summary} {exits}", ""]
+    lines += _usage(command, root, name, common)
     common = common & _flags(program, root, "doctor")  # `--steps` of these is their own
     for word, inner in getattr(command, "commands", {}).items():
         said = (inner.help or "").splitlines()[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import click
@@ -21,12 +21,35 @@ MACHINE = frozenset(("E-DATA-EXTRA", "E-STORE-DENIED", "E-STORE-UNKNOWN", "E-PLU
 """Codes that say that this machine cannot, whatever their phase."""
 
 PRECEDENCE = (70, 2, 1, 4, 3, 5, 75)
+ALWAYS = (2, 70)
+"""Exits of every verb."""
 
 
-def exit_of(diagnostics: Iterable[Diagnostic]) -> int:
-    """The exit code of errors: the first of PRECEDENCE that one of them asks for."""
-    asked = {4 if d.code in MACHINE else EXITS.get(d.phase, 1) for d in diagnostics if d.is_error}
+def exit_of(diagnostics: Iterable[Diagnostic], exits: Collection[int] = ()) -> int:
+    """The exit code of errors: the first of PRECEDENCE that one of them asks for.
+
+    `exits`: those of the verb, where it has a table of them. What it has not becomes another.
+    """
+    asked = {_exit(d, exits) for d in diagnostics if d.is_error}
     return next((code for code in PRECEDENCE if code in asked), 0)
+
+
+def _exit(d: Diagnostic, exits: Collection[int]) -> int:
+    """What an error asks for, or the nearest that the verb has."""
+    asked = 4 if d.code in MACHINE else EXITS.get(d.phase, 1)
+    if not exits or asked in ALWAYS:
+        return asked
+    return next(code for code in (asked, *_instead(d), *ALWAYS) if code in (*exits, *ALWAYS))
+
+
+def _instead(d: Diagnostic) -> tuple[int, ...]:
+    """Of a verb that trains nothing: a name that is nothing's, and a checkpoint or store that
+    cannot be read, are arguments that are wrong; the rest speaks of a file."""
+    if d.span is None and d.code.endswith("-UNKNOWN"):
+        return (2,)
+    if d.span is None and d.phase == "checkpoint":
+        return (3, 2)
+    return (1, 4)
 
 
 def diagnosed(error: BaseException) -> list[Diagnostic] | None:

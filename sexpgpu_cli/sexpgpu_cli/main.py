@@ -90,7 +90,7 @@ def _failed(argv: list[str], error: Exception) -> int:
 
     found = failure.diagnosed(error)
     if found is not None:
-        return _fail(argv, found, failure.exit_of(found) or 1)
+        return _fail(argv, found, failure.exit_of(found, _exits(argv)) or 1)
     from sexpgpu_core.caches import cache_folder
 
     diagnostic, report = failure.internal(error, argv, cache_folder(os.environ))
@@ -102,7 +102,7 @@ def _fail(argv: list[str], found: list[Any], code: int, report: str | None = Non
     if asks_json(argv):
         from sexpgpu_core.diagnostics.render_json import diagnostic_json
 
-        verb = next((word for word in argv if not word.startswith("-")), "")
+        verb = _verb(argv)
         listed = [diagnostic_json(d) for d in found]
         told = answer.document("error", verb=verb, exit=code, diagnostics=listed)
         answer.write(answer.dumps({**told, "report": report} if report else told))
@@ -113,6 +113,23 @@ def _fail(argv: list[str], found: list[Any], code: int, report: str | None = Non
     if found:
         sys.stderr.write(render_all(found, color=color) + "\n")
     return code
+
+
+def _verb(argv: list[str]) -> str:
+    return next((word for word in argv if not word.startswith("-")), "")
+
+
+def _exits(argv: list[str]) -> tuple[int, ...]:
+    """The exits of the verb that failed; none where what is installed cannot be read either."""
+    from sexpgpu_core import config, plugins
+    from sexpgpu_core.diagnostics import Problem
+
+    try:
+        settings = config.settings(config=flag(argv, "--config"), runs=flag(argv, "--runs"))
+        row = plugins.installed(settings).get("verbs", _verb(argv))
+    except Problem:
+        return ()
+    return row.exits if row is not None else ()
 
 
 def flag(argv: list[str], name: str) -> str | None:

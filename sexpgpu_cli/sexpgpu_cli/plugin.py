@@ -89,6 +89,37 @@ PAGES = (
     ("glossary", "Glossary"),
 )
 
+EXITS = {
+    "check": (0, 1, 2, 70),
+    "fmt": (0, 1, 2),
+    "new": (0, 1, 2),
+    "variants": (0, 1, 2),
+    "eval": (0, 1, 2),
+    "explain": (0, 1, 2),
+    "diff": (0, 1, 2),
+    "ir": (0, 1, 2),
+    "run": (0, 1, 2, 3, 4, 5, 70, 75, 130),
+    "sweep": (0, 1, 2, 3, 4, 75, 130),
+    "stop": (0, 2, 6),
+    "predict": (0, 1, 2, 3, 4),
+    "sample": (0, 1, 2, 3, 4),
+    "compile": (0, 1, 2, 4),
+    "runs": (0, 2),
+    "status": (0, 2, 6),
+    "events": (0, 2),
+    "annotate": (0, 2),
+    "diagnostics": (0, 2),
+    "checkpoint": (0, 1, 2, 3),
+    "export-events": (0, 2, 4),
+    "doctor": (0, 4),
+    "devices": (0,),
+    "plugins": (0, 1),
+    "docs": (0, 2),
+    "completion": (0,),
+}
+"""The exits of a verb, as the contract has them. 2, 70 and 130 are of every verb, and `status
+--until` exits as the run did."""
+
 TEMPLATES = (
     ("chars", "A small GPT over characters."),
     ("digits", "An MLP on scikit-learn's handwritten digits."),
@@ -112,7 +143,14 @@ def sexpgpu_verbs() -> Iterator[e.VerbEntry]:
     for name, group, summary, document in VERBS:
         module = name.replace("-", "_")
         load = f"sexpgpu_cli.verbs.{module}:{'evaluate' if name == 'eval' else module}"
-        yield e.VerbEntry(name=name, group=group, summary=summary, load=load, documents=(document,))
+        yield e.VerbEntry(
+            name=name,
+            group=group,
+            summary=summary,
+            load=load,
+            documents=(document,),
+            exits=EXITS[name],
+        )
 
 
 @hookimpl

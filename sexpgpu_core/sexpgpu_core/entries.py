@@ -169,6 +169,7 @@ class VerbEntry(NamedTuple):
     summary: str  # the line in --help: shown without importing the verb
     load: Ref  # click.Command
     documents: tuple[str, ...] = ()  # names of its --json documents
+    exits: tuple[int, ...] = ()  # what a failure may end it with; none: what its code asks for
 
 
 class DocEntry(NamedTuple):

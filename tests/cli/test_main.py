@@ -120,9 +120,9 @@ def test_a_surprise_is_exit_70_with_a_report_and_no_traceback(
 
 @pytest.mark.parametrize(
     ("code", "exit"),
-    [("E-TYPE", 1), ("E-DEVICE-ABSENT", 4), ("E-RUN-NONFINITE", 3), ("E-STORE-DENIED", 4)],
+    [("E-TYPE", 1), ("E-DEVICE-ABSENT", 1), ("E-RUN-NONFINITE", 1), ("E-STORE-DENIED", 2)],
 )
-def test_the_exit_follows_from_the_code(
+def test_the_exit_follows_from_the_code_as_far_as_the_verb_has_it(
     program: Program, api: Api, monkeypatch: pytest.MonkeyPatch, code: str, exit: int
 ) -> None:
     def fail(*_: Any, **__: Any) -> None:

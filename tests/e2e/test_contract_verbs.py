@@ -8,7 +8,7 @@ import click
 import pytest
 from contract_pages import Option, Row, Synopsis, missing, verbs
 
-from sexpgpu_cli.plugin import VERBS
+from sexpgpu_cli.plugin import EXITS, VERBS
 from sexpgpu_cli.program import Program
 from sexpgpu_core import config, plugins
 
@@ -72,6 +72,13 @@ def commands(form: Synopsis) -> dict[str, click.Command]:
         return {form.verb: of}
     assert isinstance(of, click.Group)
     return {f"{form.verb} {word}": of.commands[word] for word in form.words}
+
+
+def test_the_exits_of_a_verb_are_the_contracts() -> None:
+    told: dict[str, set[int]] = {}
+    for row in BUILT:
+        told.setdefault(row.verb, set()).update(row.exits)
+    assert {name: set(exits) for name, exits in EXITS.items()} == told
 
 
 def option(of: click.Command, name: str) -> click.Option | None:

@@ -10,6 +10,8 @@ from e2e_program import TEXT, Folder, held, network
 
 FILE = network(run=":steps 10 :seed 3 :log-every 5")
 
+HELD = FILE.replace("(defmodel", '(load-params (run-checkpoint "one" :at 7))\n(defmodel', 1)
+
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory, kernel_cache: Path) -> Folder:
@@ -17,6 +19,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory, kernel_cache: Path) -> Folder:
     folder = Folder(tmp_path_factory.mktemp("wrong"), kernel_cache)
     folder.write("letters.txt", TEXT)
     folder.write("x.lisp", FILE)
+    folder.write("held.lisp", HELD)
     held(folder.quick("run", "x.lisp", "--name", "one", "--store", "mirror", "-q"), 0)
     return folder
 
@@ -77,7 +80,10 @@ WRONG = [
     (("checkpoint", "export", "one"), 2, "E-USAGE-MISSING", "RUN[@STEP] -o FILE"),
     (("checkpoint", "prune", "one"), 2, "E-USAGE-VALUE", "--keep 3 --dry-run"),
     (("checkpoint", "show", "mirror/one"), 3, "E-CHECKPOINT-NONE", "--store URL"),
-    (("diff", "one@7", "x.lisp"), 3, "E-CHECKPOINT-NONE", "There are 10"),
+    (("diff", "one@7", "x.lisp"), 2, "E-CHECKPOINT-NONE", "There are 10"),
+    (("diff", "one", "mirror/one@10"), 2, "E-CHECKPOINT-NONE", "--store URL"),
+    (("explain", "x.lisp", "--device", "tpu"), 2, "E-DEVICE-UNKNOWN", "mean cpu?"),
+    (("ir", "held.lisp"), 1, "E-CHECKPOINT-NONE", "There are 10"),
     (("compile", "x.lisp"), 2, "E-USAGE-MISSING", "--for TARGET"),
     (("variants", "x.lisp", "-s", "width"), 2, "E-USAGE-VALUE", "--set width=VALUE"),
 ]
