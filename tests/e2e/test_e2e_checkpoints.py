@@ -167,7 +167,9 @@ def test_checkpoints_are_pruned_when_it_is_asked(mine: Folder) -> None:
     assert steps() == [10, 20, 30]
     for wrong in ((), ("--keep", "1", "--best")):
         held(mine.quick("checkpoint", "prune", "one", *wrong), 2)
-    held(mine.quick("checkpoint", "prune", "one", "--keep", "2"), 0)
+    done = mine.quick("checkpoint", "prune", "one", "--keep", "2")
+    held(done, 0)
+    assert done.out.startswith("removed 1 checkpoint, ")
     assert steps() == [20, 30]
     done = mine.quick("checkpoint", "prune", "one", "--best", "--json")
     held(done, 0)

@@ -97,3 +97,40 @@ def test_paths_of_the_manifest_are_relative_to_where_it_ran(below: Folder) -> No
     held(below.quick("run", str(below.path / "sub" / "x.lisp"), "--name", "it", "-q"), 0)
     assert manifest(below, "it")["file"] == "sub/x.lisp"
     assert Path(manifest(below, "it")["cwd"]) == below.path
+
+
+BURSTS = network(
+    run=":steps 20 :seed 3 :checkpoint (:every 2 :keep 1)",
+    loss="(* (nn:cross-entropy (network inputs) targets) (exp (* 100 (max (- (ctx :step) 7) 0))))",
+)
+
+
+def test_a_halt_leaves_its_batch_beside_the_checkpoints_and_no_resume_takes_it(
+    folder: Folder,
+) -> None:
+    folder.write("h.lisp", BURSTS)
+    for words in ((), ("--resume", "latest")):
+        held(folder.quick("run", "h.lisp", "--name", "it", "-q", *words), 3)
+        there = {path.name for path in (folder.made("it") / "checkpoints").iterdir()}
+        assert there == {"halt-00000008", "step-00000008"}
+    halt = folder.made("it") / "checkpoints" / "halt-00000008"
+    assert {path.name for path in halt.iterdir()} == {
+        "batch.safetensors",
+        "checkpoint.json",
+        *(f"{kind}.safetensors" for kind in ("params", "optimizer", "state")),
+    }
+    listed = folder.quick("checkpoint", "list", "it", "--json").document
+    assert [each["step"] for each in listed["checkpoints"]] == [8]
+
+
+def test_what_was_saved_of_another_file_is_not_proved(folder: Folder) -> None:
+    folder.write("x.lisp", network(run=":steps 4 :seed 3 :checkpoint (:every 2)"))
+    held(folder.quick("run", "x.lisp", "--name", "it", "-q"), 0)
+    held(
+        folder.quick("run", "x.lisp", "--resume", "it", "--steps", "6", "--resume-changed", "-q"),
+        0,
+    )
+    found = folder.quick("checkpoint", "verify", "it", "--json")
+    held(found, 1)
+    assert "experiment_id" in found.out
+    assert "E-CHECKPOINT-VERIFY" in found.out

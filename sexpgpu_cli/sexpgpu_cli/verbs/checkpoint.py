@@ -256,7 +256,8 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
     if left:
         told.update(omitted={"checkpoints": left}, more=f"{again} --json")
     word = "would remove" if dry_run else "removed"
-    lines = [f"{word} {len(removed)} checkpoints, {units.size(freed)}"]
+    what = "checkpoint" if len(removed) == 1 else "checkpoints"
+    lines = [f"{word} {len(removed)} {what}, {units.size(freed)}"]
     lines += [f"  {saved.name}  {units.size(saved.bytes)}" for saved in removed]
     return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
