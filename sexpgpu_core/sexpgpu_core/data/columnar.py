@@ -183,7 +183,7 @@ class ArrowTable(RecordTable):
 
         header, self._paths = _header(kind, options), _paths(kind, options)
         self._kind = kind
-        given = (kind, index.stamp(self._paths))
+        given = (kind, tuple(map(files.content_hash, self._paths)))
         self._texts = [name for name, (dtype, _) in header["fields"].items() if dtype == TEXT]
         dtype = record_type(header, (p for name in self._texts for p in _places(name)))
 

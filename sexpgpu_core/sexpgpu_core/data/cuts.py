@@ -150,10 +150,11 @@ class Table:
 
         self._columns = columns.Columns(loader.fields, source.header, False)
         self._ranked: Callable[[np.ndarray], np.ndarray] | None = None
+        self.unread = False
         if method in ("stratify", "group"):
             self._known(f"(split-by (:{method} {argument}))", argument)
         self.ranges = self._ranges(stage.split)
-        counted = source.header["count"] is not None
+        counted = source.header["count"] is not None and not self.unread
         self.examples: int | None = split.size(self.ranges) if counted else None
 
     def _known(self, what: str, field: str) -> None:
@@ -174,10 +175,11 @@ class Table:
             return found
         from . import index
 
-        given = index.source_stamp(self._source.header)
+        paths, given = self._source.header.get("paths", ()), index.source_stamp(self._source.header)
         said = None if given is None else (given, self._method, found, self._columns.said())
-        kept = index.facts("groups", said, lambda: split.at_borders(found, self._borders()))
-        return tuple((low, high) for low, high in kept)
+        kept = index.facts("groups", said, lambda: split.at_borders(found, self._borders()), paths)
+        self.unread = kept is None
+        return tuple((low, high) for low, high in kept or ())
 
     def _borders(self) -> np.ndarray:
         return split.group_borders(self._labels())
@@ -270,7 +272,10 @@ class Stream:
 
 
 class Documents:
-    """Windows within documents; places are their numbers. `seed`: of a split by hash."""
+    """Windows within documents; places are their numbers. `seed`: of a split by hash. `unread`: a
+    check has left the documents of a large source uncounted."""
+
+    unread = False
 
     def __init__(
         self, source: Source, stage: StageDeclaration, cut: Windows, seed: int | None
@@ -283,14 +288,14 @@ class Documents:
         if wrong is not None:
             raise wrong
         self._streams = kind == "streams"
-        unread = source.header["tokens"] is None
         self.ranges = split.ranges(source.header["tokens"] or 0, stage.split)
         self._cut: documents.Cut | None = None
-        given = index.source_stamp(source.header)
-        said = None if given is None else (given, tuple(cut), self.ranges, seed)
         self.examples: int | None = None
-        if not unread:
-            self.examples = index.facts("documents", said, lambda: self._made().count)
+        if source.header["tokens"] is not None:
+            paths, given = source.header.get("paths", ()), index.source_stamp(source.header)
+            said = None if given is None else (given, tuple(cut), self.ranges, seed)
+            self.examples = index.facts("documents", said, lambda: self._made().count, paths)
+            self.unread = self.examples is None
         if self.examples == 0:
             raise self._none(stage.name)
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from ..caches import remembered
+from ..caches import recalled, remembered
 from ..diagnostics import Problem, nearest, problem
 
 _GLOB = frozenset("*?[")
 
 
 class Reach:
-    """What of servers is wanted, in all threads: whether they are asked for what is at a URL, and
-    the gigabytes of their objects that the cache keeps ([data] cache_gb)."""
+    """How far a source is read, in all threads.
+
+    `asks`: servers are asked for what is at a URL, and large files are scanned (data.index).
+    `cache_gb`: gigabytes of servers' objects that the cache keeps ([data] cache_gb). `tell`: takes
+    words about a scan that lasts."""
 
     asks = True
     cache_gb = 50
+    tell: Callable[[str], None] | None = None
 
 
 REACH = Reach()
@@ -27,7 +31,8 @@ REACH = Reach()
 
 @contextlib.contextmanager
 def unasked(really: bool = True) -> Iterator[None]:
-    """Within it no server is asked: what the cache does not have is W-DATA-UNREAD."""
+    """Within it no server is asked and nothing large is scanned: what the cache does not have is
+    W-DATA-UNREAD."""
     before, REACH.asks = REACH.asks, not really
     try:
         yield
@@ -139,6 +144,20 @@ def content_hash(path: Path) -> str:
                 whole.update(chunk)
         return whole.hexdigest()
 
+    return str(remembered("content", stamp(path), read))
+
+
+def known_hash(path: Path) -> str | None:
+    """`content_hash` of a file that was read before."""
+    return recalled("content", stamp(path))
+
+
+def hash_known(stamp: tuple[str, int, int], found: str) -> None:
+    """Remember what was read while the file had a stamp."""
+    remembered("content", stamp, lambda: found, anew=True)
+
+
+def stamp(path: Path) -> tuple[str, int, int]:
+    """Path, size and time of change: as long as they are the same, a file is not read again."""
     found = path.stat()
-    stamp = (str(path.resolve()), found.st_size, found.st_mtime_ns)
-    return str(remembered("content", stamp, read))
+    return str(path.resolve()), found.st_size, found.st_mtime_ns

@@ -8,7 +8,7 @@ tokens of a document are those of its texts, and each has the weight of the text
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -30,8 +30,10 @@ _CONVERTED = 1 << 22
 def header(options: Options) -> Header:
     """Tokens, documents and vocabulary of the texts that `:tokens` names."""
     paths = tuple(files.paths_of(options["arguments"], options["base"]))
-    given = _given(paths, options)
-    found = index.facts("joined", given, lambda: _scan(paths, options))
+    return _told(_indexed(paths, options).facts, paths, options)
+
+
+def _told(found: Mapping[str, Any], paths: Sequence[Path], options: Options) -> Header:
     return {
         "tokens": found["tokens"],
         "fields": {"tokens": ("i32", ()), "weights": ("f32", ())},
@@ -42,16 +44,30 @@ def header(options: Options) -> Header:
     }
 
 
-def _vocabulary(found: dict[str, Any], options: Options) -> dict[str, Any]:
+def _vocabulary(found: Mapping[str, Any], options: Options) -> dict[str, Any]:
     of = _tabled(options)
     if of is not None:
         return {"vocab": of.vocabulary, "tokenizer": of.said}
     return {"vocab": len(found["characters"]) if _is_chars(options) else 256}
 
 
-def _given(paths: Sequence[Path], options: Options) -> tuple[Any, ...]:
+def _indexed(paths: Sequence[Path], options: Options, needs: str = "") -> index.Index:
     names, of = [name for name, _ in options["tokens"]], _tabled(options)
-    return index.stamp(paths), names, _is_chars(options) if of is None else of.said
+    return index.indexed(
+        "joined",
+        paths,
+        (names, _is_chars(options) if of is None else of.said),
+        lambda reading: _scan(paths, options, reading),
+        before=lambda: _before(options),
+        needs=needs,
+    )
+
+
+def _before(options: Options) -> Header:
+    """What is known without a scan."""
+    found: dict[str, Any] = {"tokens": None, "documents": None, "characters": ""}
+    told = _told(found, (), options)
+    return {**told, "vocab": None} if _is_chars(options) else told
 
 
 def _tabled(options: Options) -> Any:
@@ -70,14 +86,14 @@ def _is_chars(options: Options) -> bool:
 # The scan -------------------------------------------------------------------------------------
 
 
-def _scan(paths: Sequence[Path], options: Options) -> dict[str, Any]:
+def _scan(paths: Sequence[Path], options: Options, reading: index.Scan) -> dict[str, Any]:
     """Texts to the cache: their code units, then how many tokens each has."""
     names = [name for name, _ in options["tokens"]]
     chars, lengths, seen = _is_chars(options), array("q"), set[str]()
     of = _tabled(options)
-    with index.filled("joined", _given(paths, options)) as into:
+    with reading.filled("joined") as into:
         join = _joins(chars, into, lengths, seen) if of is None else _encodes(of, into, lengths)
-        for piece in pieces("jsonl", paths, options):
+        for piece in pieces("jsonl", paths, options, reading.open):
             for row in range(len(piece.lines)):
                 join([_text(piece, name, row) for name in names])
         into.write(memoryview(lengths))
@@ -153,12 +169,10 @@ class JoinedTexts(Encoding):
     def __init__(self, options: Options) -> None:
         import numpy as np
 
-        said = header(options)
-        count, paths, given = said["tokens"], said["paths"], _given(said["paths"], options)
-        where = index.place("joined", given)
-        if not where.is_file():  # the cache lost it
-            _scan(paths, options)
-        chars, weights = _is_chars(options), [weight for _, weight in said["keys"]]
+        paths = tuple(files.paths_of(options["arguments"], options["base"]))
+        found, given = _indexed(paths, options, "joined")
+        count, where = found["tokens"], index.place("joined", given)
+        chars, weights = _is_chars(options), [weight for _, weight in options["tokens"]]
         of = _tabled(options)
         unit = of.bytes if of is not None else 4 if chars else 1
         lengths = np.fromfile(where, np.int64, offset=count * unit)
@@ -166,7 +180,6 @@ class JoinedTexts(Encoding):
         self._edges = np.r_[0, self._ends[len(weights) - 1 :: len(weights)]]
         self._weights = _Weights(self._ends, np.asarray(weights, np.float32))
         if chars:
-            found = index.facts("joined", given, lambda: _scan(paths, options))
             self.coder = Characters(found)
             points = _parts(FileRows(where, np.uint32, count))
             self._tokens = ranked(points, count, given, found["characters"])

@@ -134,7 +134,17 @@ class Loader:
                 if shared:
                     both = one in training and two in training
                     found.append(self._overlap(one, two, shared, both))
-        return [*self.unread, *found]
+        return [*self.unread, *self._uncounted(names), *found]
+
+    def _uncounted(self, names: Iterable[str]) -> Iterator[Diagnostic]:
+        """W-DATA-UNREAD, once, where a check has not counted documents or groups of a source."""
+        for name in names:
+            if paths := self._stage(name).uncounted:
+                from .index import unscanned
+
+                what = "where its documents and groups end"
+                yield unscanned(paths, what)._replace(span=self._source(name).span)
+                return
 
     def _overlap(self, one: str, two: str, shared: int | str, both: bool) -> Diagnostic:
         told = shared if isinstance(shared, str) else f"{shared:,} examples or tokens"
@@ -312,7 +322,9 @@ class Loader:
         self.unread.append(unread.diagnostic)
         options = self._options(row, source)
         shape = "stream" if options.get("tokens") else row.shape  # of jsonl
-        found = declared_header(shape, options, self.declaration.fields)
+        found = getattr(unread, "header", None) or declared_header(
+            shape, options, self.declaration.fields
+        )
         if found is None:
             raise problem(
                 "E-DATA-MISSING",

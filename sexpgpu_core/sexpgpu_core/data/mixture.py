@@ -18,6 +18,8 @@ from ..ir.types import Type, numpy_dtype
 from . import order
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
     from .stage import Stage
@@ -61,7 +63,13 @@ class MixtureStage:
 
     @property
     def examples(self) -> int | None:
-        return sum(part.examples or 0 for part in self._parts)
+        counts = [part.examples for part in self._parts]
+        return None if None in counts else sum(n or 0 for n in counts)
+
+    @property
+    def uncounted(self) -> Sequence[Path]:
+        """Files of sources whose documents a check has left uncounted."""
+        return [path for part in self._parts for path in part.uncounted]
 
     @property
     def rows(self) -> int:
@@ -71,7 +79,7 @@ class MixtureStage:
         """Batches of an epoch: the examples of all sources, once as many."""
         for part in self._parts:
             part.batches()
-        return (self.examples or 0) // self.rows
+        return None if self.examples is None else self.examples // self.rows
 
     def shared(self, other: Any) -> int:
         """Examples that both stages read."""

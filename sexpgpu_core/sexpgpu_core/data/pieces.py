@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,14 +17,24 @@ PIECE = 8192
 """Rows that are in memory together."""
 
 
-def pieces(kind: str, paths: Sequence[Path], options: Options) -> Iterator[Piece]:
+Open = Callable[[Path], AbstractContextManager[BinaryIO]]
+
+
+def pieces(kind: str, paths: Sequence[Path], options: Options, opened: Open) -> Iterator[Piece]:
     """Rows of files of a kind (csv, jsonl), file by file."""
     start = 0
     for path in paths:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             lines = Lines(file, start)
             yield from _csv(path, lines, options) if kind == "csv" else _json(path, lines)
             start = lines.at
+
+
+def head(kind: str, path: Path, options: Options, size: int) -> Iterator[Piece]:
+    """The whole rows within the first bytes of a file."""
+    with open(path, "rb") as file:
+        lines = Lines(file, 0, size)
+        yield from _csv(path, lines, options) if kind == "csv" else _json(path, lines)
 
 
 def one(kind: str, text: str, column: str, names: Sequence[str], options: Options) -> str:
@@ -35,13 +46,20 @@ def one(kind: str, text: str, column: str, names: Sequence[str], options: Option
 
 
 class Lines:
-    """Lines of a file as text; `at`: the end of the last one, from the begin of all files."""
+    """Lines of a file as text; `at`: the end of the last one, from the begin of all files.
 
-    def __init__(self, file: BinaryIO, start: int) -> None:
+    `most`: bytes after which there is no further line; it is `cut` then, and a row that goes on is
+    not whole."""
+
+    def __init__(self, file: BinaryIO, start: int, most: int | None = None) -> None:
         self._file, self.at, self._start = file, start, start
+        self._most, self.cut = most, False
 
     def __iter__(self) -> Iterator[str]:
-        for line in self._file:
+        for number, line in enumerate(self._file):
+            if self._most is not None and number > 1 and self.at >= self._most:
+                self.cut = True
+                return
             text = line.decode("utf-8", errors="replace")
             first, self.at = self.at == self._start, self.at + len(line)
             yield text.removeprefix("\ufeff") if first else text
@@ -86,6 +104,8 @@ def _csv(path: Path, lines: Lines, options: Options) -> Iterator[Piece]:
     names: list[str] | None = None
     held, end = _Rows(path, True), lines.at
     for cells in _whole(path, reader):
+        if lines.cut:
+            break
         place, end = end, lines.at
         if not cells:
             continue

@@ -43,7 +43,7 @@ class Column:
     def __init__(self, name: str) -> None:
         self.name, self.kind = name, ""
         self.shape: _SHAPE = ()
-        self.gap: str | None = None
+        self.gap: tuple[Path, int] | None = None  # the first line without a value
         self.first: tuple[int, _SHAPE] | None = None  # the row that gave the shape
         self.least = self.most = 0
         self.wrong: Problem | None = None  # of its shape, if it is no text in the end
@@ -75,7 +75,7 @@ class Column:
             values = [_cell(v) for v in values]
         there = [v for v in values if v is not None]
         if len(there) < len(values) and self.gap is None:
-            self.gap = f"{piece.path.name}:{piece.lines[values.index(None)]}"
+            self.gap = piece.path, piece.lines[values.index(None)]
         if not there or self.kind == TEXT:
             return None
         if any(v.__class__ in (str, dict) for v in there):
@@ -198,8 +198,10 @@ def _regular(value: Any, shape: _SHAPE) -> bool:
 
 
 def scan(pieces: Iterable[Piece], into: BinaryIO) -> dict[str, Any]:
-    """Columns, gaps and the number of rows; `into`: the spool, its directory last."""
+    """Columns, gaps, columns that have no value at all, and the number of rows; `into`: the spool,
+    its directory last."""
     known: dict[str, Column] = {}
+    first: tuple[Path, int] | None = None
     directory: list[list[Any]] = []
     count = 0
     for piece in pieces:
@@ -207,23 +209,25 @@ def scan(pieces: Iterable[Piece], into: BinaryIO) -> dict[str, Any]:
         for name, values in piece.columns.items():
             if name not in known:
                 known[name] = Column(name)
-                if count:
-                    known[name].gap = "an earlier line"
+                known[name].gap = first
             numbers = known[name].take(values, count, piece)
             if numbers is not None:
                 laid[name] = _laid(numbers, into)
         for name, column in known.items():
             if name not in piece.columns and column.gap is None:
-                column.gap = f"{piece.path.name}:{piece.lines[0]}"
+                column.gap = piece.path, piece.lines[0]
         for name, places in ((AT, piece.places), (SIZE, piece.sizes)):
             laid[name] = _laid(array("q", places), into)
         directory.append([rows, laid])
         count += rows
+        first = first or (piece.path, piece.lines[0])
     end = into.tell()
     into.write(json.dumps(directory).encode())
     into.write(end.to_bytes(8, "little"))
     gaps = {name: column.gap for name, column in known.items() if column.gap is not None}
-    return {"count": count, "columns": [c.said() for c in known.values()], "gaps": gaps}
+    empty = [name for name, column in known.items() if not column.kind]
+    columns = [column.said() for column in known.values()]
+    return {"count": count, "columns": columns, "gaps": gaps, "empty": empty}
 
 
 def _laid(numbers: array[Any], into: BinaryIO) -> list[Any]:

@@ -13,6 +13,8 @@ from . import order, split, windows
 from .cuts import Source, make_cut
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
 
 _AHEAD = 64
@@ -51,6 +53,12 @@ class Stage:
     def examples(self) -> int | None:
         count: int | None = self.cut.examples
         return count
+
+    @property
+    def uncounted(self) -> Sequence[Path]:
+        """Files of the source, where a check has left its documents or groups uncounted."""
+        paths: Sequence[Path] = self.header.get("paths", ())
+        return paths if getattr(self.cut, "unread", False) else ()
 
     @property
     def rows(self) -> int:

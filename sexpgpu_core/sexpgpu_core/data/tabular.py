@@ -6,18 +6,23 @@ number is text, for `:hash` and `map`. Law: a value that does not fit is told wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files, index, scanning
-from .pieces import one, pieces
+from .pieces import head, one, pieces
 from .records import RecordTable, kept, record_type
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+HEAD = 1 << 20
+"""Bytes of a large file that say what its columns are, until it is scanned."""
 
 
 def csv_header(options: Options) -> Header:
@@ -43,28 +48,56 @@ def jsonl_header(options: Options) -> Header:
 
 def _header(kind: str, options: Options) -> Header:
     paths = _paths(kind, options)
-    found = index.facts(
-        "columns", _given(kind, paths, options), lambda: _scan(kind, paths, options)
-    )
+    return _told(_indexed(kind, paths, options).facts, paths)
+
+
+def _told(found: Mapping[str, Any], paths: Sequence[Path]) -> Header:
+    """Facts as a header: places of gaps by the names that files have here."""
     fields = {name: (dtype, tuple(shape)) for name, dtype, shape in found["columns"]}
-    return {"count": found["count"], "fields": fields, "gaps": found["gaps"], "paths": paths}
+    gaps = {name: f"{paths[at].name}:{line}" for name, (at, line) in found["gaps"].items()}
+    return {"count": found["count"], "fields": fields, "gaps": gaps, "paths": paths}
 
 
-def _given(kind: str, paths: Sequence[Path], options: Options) -> tuple[Any, ...]:
-    return kind, index.stamp(paths), options.get("separator"), options.get("header")
+def _indexed(kind: str, paths: Sequence[Path], options: Options, needs: str = "") -> index.Index:
+    return index.indexed(
+        "columns",
+        paths,
+        (kind, options.get("separator"), options.get("header")),
+        lambda reading: _scan(kind, paths, options, reading),
+        before=lambda: _head(kind, paths, options),
+        needs=needs,
+    )
 
 
 def _paths(kind: str, options: Options) -> tuple[Path, ...]:
     return tuple(files.paths_of(options["arguments"], options["base"]))
 
 
-def _scan(kind: str, paths: Sequence[Path], options: Options) -> dict[str, Any]:
+def _scan(
+    kind: str, paths: Sequence[Path], options: Options, reading: index.Scan
+) -> dict[str, Any]:
     """What the columns are; their numbers go to the spool."""
-    with index.filled("spool", _given(kind, paths, options)) as spool:
-        found = scanning.scan(pieces(kind, paths, options), spool)
+    with reading.filled("spool") as spool:
+        found = scanning.scan(pieces(kind, paths, options, reading.open), spool)
     if not found["count"]:
         raise problem("E-DATA-SMALL", f"{paths[0].name} has no rows", file_read=paths[0].name)
-    return found
+    return _numbered(found, paths)
+
+
+def _numbered(found: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
+    """With files of gaps by number, which their names do not change."""
+    gaps = {name: (paths.index(path), line) for name, (path, line) in found["gaps"].items()}
+    return {**found, "gaps": gaps}
+
+
+def _head(kind: str, paths: Sequence[Path], options: Options) -> Header:
+    """Columns as the first bytes have them; the scan of a run may find others. A column without a
+    value is one of numbers."""
+    found = scanning.scan(head(kind, paths[0], options, HEAD), BytesIO())
+    empty = found["empty"]
+    columns = [[n, "f32" if n in empty else dtype, shape] for n, dtype, shape in found["columns"]]
+    header = _told(_numbered({**found, "columns": columns}, paths), paths)
+    return {**header, "count": None, "paths": ()}
 
 
 class TextTable(RecordTable):
@@ -75,13 +108,12 @@ class TextTable(RecordTable):
 
         from .rows import FileRows, Joined
 
-        header, paths = _header(kind, options), _paths(kind, options)
-        given = _given(kind, paths, options)
+        paths = _paths(kind, options)
+        found, given = _indexed(kind, paths, options, "spool")
+        header = _told(found, paths)
         dtype = record_type(header, (scanning.AT, scanning.SIZE))
 
         def made() -> Iterator[np.ndarray]:
-            if not index.place("spool", given).is_file():  # the cache lost it
-                _scan(kind, paths, options)
             with open(index.place("spool", given), "rb") as spool:
                 yield from _pieces(spool, dtype)
 

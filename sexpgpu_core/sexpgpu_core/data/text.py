@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,7 @@ def _modules(folder: str) -> Iterator[tuple[str, int]]:
 def _header(paths: tuple[Path, ...], options: Options) -> Header:
     fields = {"tokens": ("i32", ())}
     if _is_chars(options):
-        lengths, characters = _characters(paths, None)
+        (lengths, characters), _ = _indexed(paths)
         length, vocab = sum(lengths), len(characters)
     else:
         length, vocab = sum(path.stat().st_size for path in paths), 256
@@ -116,36 +116,39 @@ def _tabled_header(paths: tuple[Path, ...], options: Options) -> Header:
     return {**tokenized.header(of, paths, options.get("limit")), "paths": paths}
 
 
-def _stamp(paths: tuple[Path, ...]) -> tuple[tuple[str, int, int], ...]:
-    """What a cached scan depends on: path, size, time of change."""
-    stats = [(path, path.stat()) for path in paths]
-    return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in stats)
+def _indexed(paths: tuple[Path, ...]) -> Any:
+    """The index (data.index) of a text's characters."""
+    from . import index
+
+    return index.indexed(
+        "characters",
+        paths,
+        None,
+        lambda reading: _characters(_parts(paths, None, reading.open)),
+        before=lambda: {"tokens": None, "fields": {"tokens": ("i32", ())}, "vocab": None},
+    )
 
 
-def _characters(paths: tuple[Path, ...], limit: int | None) -> tuple[list[int], str]:
-    """Numbers of characters of each file (with a limit: of all), and the distinct ones in order;
-    remembered by path, size and time."""
-
-    def scan() -> tuple[list[int], str]:
-        lengths, seen = [0], set[str]()
-        for number, part in _parts(paths, limit):
-            lengths += [0] * (number + 1 - len(lengths))
-            lengths[number] += len(part)
-            seen.update(part)
-        return lengths, "".join(sorted(seen))
-
-    lengths, characters = remembered("scans", ("characters", _stamp(paths), limit), scan)
-    return lengths, characters
+def _characters(parts: Iterable[tuple[int, str]]) -> tuple[list[int], str]:
+    """Numbers of characters of each file, and the distinct ones in order."""
+    lengths, seen = [0], set[str]()
+    for number, part in parts:
+        lengths += [0] * (number + 1 - len(lengths))
+        lengths[number] += len(part)
+        seen.update(part)
+    return lengths, "".join(sorted(seen))
 
 
-def _parts(paths: tuple[Path, ...], limit: int | None) -> Iterator[tuple[int, str]]:
+def _parts(
+    paths: tuple[Path, ...], limit: int | None, opened: Any = None
+) -> Iterator[tuple[int, str]]:
     """The text, a part at a time, each with the number of its file; with a limit in one piece."""
     if limit is not None:
         yield 0, _decode(_read(paths, limit))
         return
     for number, path in enumerate(paths):
         decoder = getincrementaldecoder("utf-8")(errors="replace")
-        with open(path, "rb") as file:
+        with open(path, "rb") if opened is None else opened(path) as file:
             while data := file.read(_PART):
                 yield number, decoder.decode(data)
         yield number, decoder.decode(b"", final=True)
@@ -185,14 +188,13 @@ class FileText(Encoding):
                 else np.frombuffer(_read(paths, limit), np.uint8)
             )
             return
-        lengths, self.characters = _characters(paths, limit)
+        (lengths, self.characters), given = self._scanned(paths, limit)
         self.coder = Characters({"characters": self.characters})
         self._edges = [0, *accumulate(lengths)]
         points = (
             np.frombuffer(part.encode("utf-32-le"), np.uint32) for _, part in _parts(paths, limit)
         )
         if self._edges[-1] > _KEPT:
-            given = (_stamp(paths), limit)
             self._tokens = ranked(points, self._edges[-1], given, self.characters)
         else:
             none = np.empty(0, rank_type(self.characters))
@@ -205,6 +207,10 @@ class FileText(Encoding):
         assert of is not None
         self._tokens, lengths = tokenized.rows(of, paths, limit)
         self._edges, self.coder = [0, *accumulate(lengths)], tokenized.coder_of(of)
+
+    def _scanned(self, paths: tuple[Path, ...], limit: int | None) -> Any:
+        """Lengths and characters, and what they follow from."""
+        return _indexed(paths)
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -219,7 +225,14 @@ class FileText(Encoding):
 
 
 class StdlibText(FileText):
-    """Tokens of `python-stdlib`."""
+    """Tokens of `python-stdlib`, remembered by the paths and times of an installation."""
 
     def __init__(self, options: Options) -> None:
         self._load(_stdlib(options), options.get("limit"), options)
+
+    def _scanned(self, paths: tuple[Path, ...], limit: int | None) -> Any:
+        from . import index
+
+        given = (index.stamp(paths), limit)
+        found = index.facts("characters", given, lambda: _characters(_parts(paths, limit)))
+        return found, given

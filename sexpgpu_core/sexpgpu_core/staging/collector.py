@@ -106,11 +106,9 @@ class Collector:
         except Problem as unread:
             if unread.diagnostic.code != "W-DATA-UNREAD":
                 raise
-            raise problem(
-                "E-DATA-MISSING",
-                f"{unread.diagnostic.message}, and the file asks what it says",
-                hint="check --data reads it, and what it finds is remembered",
-            ) from None
+            told = f"{unread.diagnostic.message}; and the file asks what it says"
+            unread.diagnostic = unread.diagnostic._replace(message=told)
+            raise
 
     def _options(self, row: Any, source: Any, host: Any) -> dict[str, Any]:
         """What a source is given; a mistake in it stands at the source."""
