@@ -169,7 +169,9 @@ def _report(
 ) -> dict[str, Any]:
     """One check with what the document adds to it."""
     from sexpgpu_core import api
+    from sexpgpu_core.data.files import REACH
 
+    REACH.tell = invocation.say
     report = api.check(source, device=how.device, asks=how.data, **selection)
     if report.summary is not None:
         from ..summary_text import here

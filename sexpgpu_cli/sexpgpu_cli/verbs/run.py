@@ -129,8 +129,11 @@ def _dry(file: str, selection: dict[str, Any], status: dict[str, Any]) -> Answer
 
 def progress(invocation: Invocation, announce: int | None = None) -> Any:
     """What is shown while it runs: nothing, one live panel, or a line at each log."""
+    from sexpgpu_core.data.files import REACH
+
     from ..lines import Lines, Silent
 
+    REACH.tell = invocation.say
     warn = Warnings(invocation)
     if announce is not None:
         from ..detach import Announced

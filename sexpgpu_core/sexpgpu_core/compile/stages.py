@@ -150,6 +150,11 @@ class Tracing:
             return run.steps
         loader, stage = default_stage(self.experiment)
         batches = self.loaders[loader].batches(stage)
+        if batches is None and self.loaders[loader].unscanned(stage) is not None:
+            told = f"the steps of {run.epochs} epochs are not known before its data is read"
+            raise problem(
+                "W-DATA-UNREAD", told, hint="check --data reads it, and so does a run"
+            ).locate(run.span)
         if batches is None:
             raise problem(
                 "E-STEPS-UNKNOWN", f"{loader} has no end, so {run.epochs} epochs have none"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from _thread import allocate_lock  # threading costs check 3 ms
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,17 +135,22 @@ class Loader:
                 if shared:
                     both = one in training and two in training
                     found.append(self._overlap(one, two, shared, both))
-        return [*self.unread, *self._uncounted(names), *found]
+        uncounted = (told for name in names if (told := self._uncounted(name)) is not None)
+        return [*self.unread, *islice(uncounted, 1), *found]
 
-    def _uncounted(self, names: Iterable[str]) -> Iterator[Diagnostic]:
-        """W-DATA-UNREAD, once, where a check has not counted documents or groups of a source."""
-        for name in names:
-            if paths := self._stage(name).uncounted:
-                from .index import unscanned
+    def unscanned(self, stage: str) -> Diagnostic | None:
+        """W-DATA-UNREAD, where this is a check and has not read how many examples there are."""
+        return self.unread[0] if self.unread else self._uncounted(stage)
 
-                what = "where its documents and groups end"
-                yield unscanned(paths, what)._replace(span=self._source(name).span)
-                return
+    def _uncounted(self, stage: str) -> Diagnostic | None:
+        """Of a large source whose documents or groups a check has not counted."""
+        paths = self._stage(stage).uncounted
+        if not paths:
+            return None
+        from .index import unscanned
+
+        what = "where its documents and groups end"
+        return unscanned(paths, what)._replace(span=self._source(stage).span)
 
     def _overlap(self, one: str, two: str, shared: int | str, both: bool) -> Diagnostic:
         told = shared if isinstance(shared, str) else f"{shared:,} examples or tokens"

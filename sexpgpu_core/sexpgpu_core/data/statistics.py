@@ -85,7 +85,7 @@ def _field(loader: Loader, asked: Asked) -> Type:
     declared = loader.declaration
     if asked.field in dict(declared.stages[asked.stage].maps or declared.maps):
         raise problem("E-OPTION-VALUE", f"stage-stat: {asked.field} is made by map")
-    if loader.examples(asked.stage) is None:
+    if loader.examples(asked.stage) is None and loader.unscanned(asked.stage) is None:
         raise problem("E-OPTION-VALUE", f"stage-stat: {loader.name} has no end")
     return fields[asked.field]
 

@@ -62,7 +62,7 @@ def _indexed(kind: str, paths: Sequence[Path], options: Options, needs: str = ""
     return index.indexed(
         "columns",
         paths,
-        (kind, options.get("separator"), options.get("header")),
+        (kind, options.get("separator") or ",", bool(options.get("header", True))),
         lambda reading: _scan(kind, paths, options, reading),
         before=lambda: _head(kind, paths, options),
         needs=needs,

@@ -106,9 +106,11 @@ class Collector:
         except Problem as unread:
             if unread.diagnostic.code != "W-DATA-UNREAD":
                 raise
-            told = f"{unread.diagnostic.message}; and the file asks what it says"
-            unread.diagnostic = unread.diagnostic._replace(message=told)
-            raise
+            raise problem(
+                "E-DATA-MISSING",
+                f"{unread.diagnostic.message}, and the file asks what it says",
+                hint="check --data reads it, as a run does, and what it finds is remembered",
+            ) from None
 
     def _options(self, row: Any, source: Any, host: Any) -> dict[str, Any]:
         """What a source is given; a mistake in it stands at the source."""
