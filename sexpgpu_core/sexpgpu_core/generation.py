@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .compile.incremental import incremental
@@ -76,7 +76,7 @@ class Writer:
             seconds.append(now - start)
             start = now
         decode = getattr(self._reader(), "decode", None)
-        return Continued(given, made, decode(made) if decode else None, seconds)
+        return Continued(given, made, _after(decode, given, made) if decode else None, seconds)
 
     def _tokens(self, seen: list[int], count: int, sampler: Sampler) -> Iterator[int]:
         fed = 0
@@ -140,15 +140,24 @@ class Writer:
             return _some([int(token) for token in prompt])
         if prompt is None:
             try:
-                return encoded(self._loader, self._stage, "\n")
+                # a tokenizer of words may have no token for it
+                return encoded(self._loader, self._stage, "\n") or [0]
             except Problem:
                 return [0]
         return _some(encoded(self._loader, self._stage, prompt))
 
 
+def _after(decode: Callable[[list[int]], str], given: list[int], made: list[int]) -> str:
+    """The text of what was made, as it goes on: a tokenizer may put a space between two words that
+    neither has. Alone where the whole does not begin with the prompt's (a character in two)."""
+    before, whole = decode(given), decode([*given, *made])
+    return whole[len(before) :] if whole.startswith(before) else decode(made)
+
+
 def _some(tokens: list[int]) -> list[int]:
     if not tokens:
-        raise problem("E-USAGE-VALUE", "the prompt is empty", hint="leave it out for a new line")
+        hint = "leave it out for a new line"
+        raise problem("E-USAGE-VALUE", "the prompt has no token", hint=hint)
     return tokens
 
 

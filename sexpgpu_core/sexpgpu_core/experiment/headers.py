@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..diagnostics import problem
 from .protocols import Header
 
 _OWN = ("keys", "tokenizer", "content")
@@ -13,7 +14,9 @@ holds them."""
 
 
 def merged_header(parts: Mapping[str, Header], weights: Sequence[float]) -> Header:
-    """What the headers of all sources say together."""
+    """What the headers of all sources say together. Raises E-DATA-FORMAT where two say that they
+    have other tokenizers: one id would be two tokens."""
+    _alike(parts)
     headers = list(parts.values())
     found: dict[str, Any] = {
         "fields": headers[0]["fields"],
@@ -32,3 +35,13 @@ def merged_header(parts: Mapping[str, Header], weights: Sequence[float]) -> Head
             tuple((key, header[key]) for key in _OWN if key in header) for header in headers
         )
     return found
+
+
+def _alike(parts: Mapping[str, Header]) -> None:
+    known = [(name, header["tokenizer"]) for name, header in parts.items() if "tokenizer" in header]
+    for name, own in known[1:]:
+        if own != known[0][1]:
+            first, second = known[0][1][0], own[0]
+            told = f"sources {known[0][0]} and {name} of a mixture have other tokenizers"
+            hint = f":{first} and :{second}: one for all, also of one file and version"
+            raise problem("E-DATA-FORMAT", told, hint=hint)

@@ -206,3 +206,17 @@ def test_a_fingerprint_depends_on_the_tokenizer_its_version_and_its_file(tmp_pat
     (tmp_path / "v.txt").write_text("3000\n")
     assert len({*found, printed(filed)}) == 5
     assert printed(":bytes") == printed(":bytes", "plug 1.1")
+
+
+def test_sources_of_a_mixture_have_one_tokenizer_where_they_say_which(tmp_path: Path) -> None:
+    from sexpgpu_core.experiment.headers import merged_header
+
+    (tmp_path / "a.txt").write_text("abc" * 50)
+    pairs, parts, plain = (
+        source(tmp_path, "text-files", ("a.txt",), tokenizer=name)[1]
+        for name in (":pairs", ":parts", ":bytes")
+    )
+    merged = merged_header({"x": pairs, "y": pairs, "z": plain}, [1, 1, 1])
+    assert merged["members"][0] == (("tokenizer", ("pairs", "plug 1.0")),)
+    with pytest.raises(Problem, match="sources x and y of a mixture have other tokenizers"):
+        merged_header({"x": pairs, "y": parts}, [1, 1])
