@@ -32,6 +32,14 @@ def unknown(n: int = 1) -> list[Any]:
     return [diagnostic("E-NAME-FUNCTION", f"no function g{i}", span=span) for i in range(n)]
 
 
+def test_sarif_is_one_log_whatever_the_limit_is(program: Program, api: Api, file: str) -> None:
+    api.report.diagnostics, api.report.complete = unknown(3), False
+    done = program("check", file, "--format", "sarif", "--limit", "1")
+    assert done.exit == 1
+    (run,) = done.document["runs"]
+    assert [result["ruleId"] for result in run["results"]] == ["E-NAME-FUNCTION"] * 3
+
+
 def test_a_sound_file_gives_a_summary_of_at_most_twelve_lines(
     program: Program, api: Api, file: str
 ) -> None:

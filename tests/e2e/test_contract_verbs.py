@@ -24,13 +24,10 @@ LATER = {
 
 NOT_BUILT = {
     ("check", "--until"): "for checks of more than 0.3 s (65.G); a check takes 0.2 s",
-    ("ir", "--scope"): "lines of the text end with their scope; explain --path chooses by it",
-    ("doctor", "--quick"): "the whole of it takes a third of a second",
 }
 """Options that the contract names and nothing makes, with the reason."""
 
 NO_CHOICE = {
-    ("check", "--format"): ("sarif", "for code hosts that read no workflow lines: a later issue"),
     ("sweep", "--executor"): ("ray slurm X", "engines are plug-ins'"),
 }
 """Choices of an option that are no words of its own."""

@@ -267,3 +267,21 @@ def test_a_pass_that_there_is_not_names_the_nearest(sound: Folder) -> None:
     done = sound.quick("ir", "x.lisp", "--pass", "patern")
     assert done.exit == 2
     assert "patterns" in done.err
+
+
+def test_lines_of_a_scope_are_lines_of_the_graph(sound: Folder) -> None:
+    whole = sound.quick("ir", "x.lisp", "--limit", "0").out.splitlines()
+    part = sound.quick("ir", "x.lisp", "--scope", "*/linear-2", "--limit", "0").out.splitlines()
+    assert 0 < len(part) < len(whole)
+    assert set(part) <= set(whole)
+    assert all("linear-2" in line for line in part)
+
+
+def test_a_quick_doctor_leaves_out_what_lies_below_the_devices(sound: Folder) -> None:
+    whole, quick = (sound.quick("doctor", "--json", *more) for more in ((), ("--quick",)))
+    held(quick, 0)
+    validate(quick.document)
+    names = [{check["name"] for check in done.document["checks"]} for done in (whole, quick)]
+    assert names[1] < names[0]
+    assert "blas" in names[0] - names[1]
+    assert {"python", "cpu", "runs"} <= names[1]

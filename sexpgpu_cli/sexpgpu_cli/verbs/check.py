@@ -25,7 +25,7 @@ PRINTED = 2048
 """Characters of what a file prints that are shown."""
 
 
-FORMATS = ("text", "json", "github")
+FORMATS = ("text", "json", "sarif", "github")
 UNTOLD = ("exit", "output", "diagnostics", "difference", "text")
 """Keys of a file's report that its document has not, or has otherwise."""
 
@@ -90,6 +90,11 @@ def check(
         from sexpgpu_core.diagnostics.render_github import workflow_lines
 
         return Answer(told, workflow_lines(listed), code)
+    if layout == "sarif":
+        from sexpgpu_core import __version__
+        from sexpgpu_core.diagnostics.render_sarif import sarif
+
+        return Answer(told, sarif(listed, __version__), code)
     if how.diff:
         return Answer(told, "".join(found["difference"] for found in checked), code)
     text = _text(invocation, checked, again)

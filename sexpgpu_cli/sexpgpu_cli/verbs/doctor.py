@@ -33,6 +33,7 @@ class Check(NamedTuple):
     code: str | None = None
 
 
+Made = Callable[[], Iterator[Check]]
 LIBRARIES = ("numpy", "llvmlite", "numba", "safetensors", "ml_dtypes", "click", "rich", "boto3")
 NEEDED = ("numpy", "safetensors")
 
@@ -40,16 +41,17 @@ NEEDED = ("numpy", "safetensors")
 @verb("doctor")
 @click.option("--device", metavar="NAME", help="Fail unless this device can be used.")
 @click.option("--store", metavar="URL", help="Fail unless an object can be put there.")
-def doctor(invocation: Invocation, device: str | None, store: str | None) -> Answer:
+@click.option("--quick", is_flag=True, help="Without what lies below the devices: drivers, BLAS.")
+def doctor(invocation: Invocation, device: str | None, store: str | None, quick: bool) -> Answer:
     """Say whether a run can start here, and what to do where it cannot. Exit 4 on a failure."""
     if device is not None:
         invocation.registry.find("devices", device)
-    made: list[Callable[[], Iterator[Check]]] = [
+    below: list[Made] = [] if quick else [lambda: beneath(invocation), blas]
+    made: list[Made] = [
         python,
         libraries,
         lambda: devices(invocation, device),
-        lambda: beneath(invocation),
-        blas,
+        *below,
         lambda: folders(invocation),
         lambda: stored(invocation, store),
         lambda: installed(invocation),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from .. import files
 from ..answer import Answer, bounded, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
+from ..scoped import of_scope
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
 
@@ -25,6 +27,7 @@ PHASES = ("traced", "differentiated", "optimized", "lowered")
 )
 @click.option("--phase", type=click.Choice(PHASES), default="optimized", help="How far; optimized.")
 @click.option("--pass", "after", metavar="NAME", help="After that pass of the compiler instead.")
+@click.option("--scope", metavar="GLOB", help="Only the lines of these scopes and of those below.")
 @click.option("-o", "--out", metavar="PATH", help="Write it whole to a file.")
 def ir(
     invocation: Invocation,
@@ -34,6 +37,7 @@ def ir(
     graph: str,
     phase: str,
     after: str | None,
+    scope: str | None,
     out: str | None,
 ) -> Answer:
     """Print the graph of FILE: the first 2 KB, unless -o or --limit 0."""
@@ -43,10 +47,14 @@ def ir(
     text = inspection.graph_text(
         source, stage=stage, graph=graph, phase=phase, after=after, **selection
     )
+    if scope is not None:
+        text = of_scope(text, scope, phase == "lowered" and after is None)
     if out is not None:
         return _written(text, graph, out)
     which = f"--phase {phase}" if after is None else f"--pass {after}"
     again = f"sexpgpu ir {file}{selection_flags(selection)} --graph {graph} {which} --limit 0"
+    if scope is not None:
+        again += f" --scope {shlex.quote(scope)}"
     shown = bounded(text, again, invocation.limit)
     return Answer(document("ir", graph=graph, phase=phase, text=text), shown)
 
