@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import struct
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
+from ..ir.types import WIDTH
 from . import files, rows
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ _DTYPES = {
     **{f"u{n}": f"u{8 * n}" for n in (1, 2, 4, 8)},
     "b1": "bool",
 }
+_BROKEN = (zipfile.BadZipFile, OSError, EOFError, zlib.error)
+"""What reading a damaged archive raises."""
 _MEASURED = frozenset(("u8", "i8", "u16", "i16"))
 Facts = tuple[str, tuple[int, ...]]
 
@@ -36,21 +41,26 @@ def index_dtype(dtype: str, rank: int) -> str:
     return dtype
 
 
-def array_facts(file: IO[bytes], name: str) -> Facts:
-    """dtype and shape from the header of a .npy file. Raises E-DATA-FORMAT."""
+def array_facts(file: IO[bytes], name: str, size: int) -> Facts:
+    """dtype and shape from the header of a .npy file of `size` bytes. Raises E-DATA-FORMAT."""
     start = file.read(8)
-    if start[:6] != b"\x93NUMPY":
+    if len(start) < 8 or start[:6] != b"\x93NUMPY":
         raise problem("E-DATA-FORMAT", f"{name} is no .npy array", file_read=name)
-    size = 2 if start[6] == 1 else 4
-    (length,) = struct.unpack("<H" if size == 2 else "<I", file.read(size))
+    wide = "<H" if start[6] == 1 else "<I"
     try:
+        (length,) = struct.unpack(wide, file.read(struct.calcsize(wide)))
         described: dict[str, Any] = ast.literal_eval(file.read(length).decode("latin1"))
         dtype = _DTYPES[described["descr"].lstrip("<>|=")]
-    except (ValueError, SyntaxError, KeyError, AttributeError) as wrong:
+        shape = tuple(int(n) for n in described["shape"])
+    except (ValueError, SyntaxError, KeyError, TypeError, AttributeError, struct.error) as wrong:
         raise problem(
             "E-DATA-FORMAT", f"{name} holds no numbers that a tensor takes", file_read=name
         ) from wrong
-    return dtype, tuple(described["shape"])
+    wanted, there = prod(shape) * WIDTH[dtype], size - file.tell()
+    if there < wanted:
+        told = f"{name} ends early: {there:,} bytes of numbers where its header says {wanted:,}"
+        raise problem("E-DATA-FORMAT", told, file_read=name)
+    return dtype, shape
 
 
 def table_header(arrays: Mapping[str, Facts], paths: Sequence[Path]) -> Header:
@@ -78,13 +88,20 @@ def npz_header(options: Options) -> Header:
         with zipfile.ZipFile(path) as archive:
             found = {}
             for name in sorted(archive.namelist()):
+                size = archive.getinfo(name).file_size
                 with archive.open(name) as file:
-                    found[name.removesuffix(".npy")] = array_facts(file, f"{path.name}/{name}")
-    except (zipfile.BadZipFile, OSError) as wrong:
-        raise problem(
-            "E-DATA-FORMAT", f"{path.name} is no .npz file: {wrong}", file_read=path.name
-        ) from wrong
+                    facts = array_facts(file, f"{path.name}/{name}", size)
+                found[name.removesuffix(".npy")] = facts
+    except _BROKEN as wrong:
+        raise _broken(path, wrong) from wrong
+    if not found:
+        raise problem("E-DATA-FORMAT", f"{path.name} holds no array", file_read=path.name)
     return table_header(found, [path])
+
+
+def _broken(path: Path, wrong: Exception) -> Problem:
+    told = f"{path.name} is no .npz file: {wrong}"
+    return problem("E-DATA-FORMAT", told, file_read=path.name)
 
 
 def _single(options: Options) -> Path:
@@ -123,7 +140,7 @@ def npy_header(options: Options) -> Header:
         parts = []
         for path in paths:
             with open(path, "rb") as file:
-                parts.append(array_facts(file, path.name))
+                parts.append(array_facts(file, path.name, path.stat().st_size))
         found[name] = joined(name, parts)
     return table_header(found, [path for paths in read.values() for path in paths])
 
@@ -177,8 +194,12 @@ class NpzTable(ArrayTable):
     def __init__(self, options: Options) -> None:
         import numpy as np
 
-        with np.load(_single(options), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
+        path = _single(options)
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+        except (*_BROKEN, ValueError) as wrong:
+            raise _broken(path, wrong) from wrong
         super().__init__(arrays, npz_header(options))
 
 
@@ -198,7 +219,10 @@ def _rows(path: Path) -> Any:
     """The rows of a .npy file; an array in the order of Fortran is read whole."""
     import numpy as np
 
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # its header alone
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)  # its header alone
+    except (ValueError, OSError) as wrong:
+        raise rows.lost(path, str(wrong)) from wrong
     if mapped.ndim == 0 or not mapped.flags.c_contiguous:
         return np.array(mapped)
     offset = int(mapped.offset)

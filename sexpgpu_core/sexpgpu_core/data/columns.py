@@ -155,7 +155,7 @@ class Columns:
             field = self._fields[name]
             for column in field.columns if field.hash is None else ():
                 dtype, shape = self._found[column]
-                kind = numpy_dtype(dtype if _filled(field) else types[name].dtype)
+                kind = numpy_dtype(dtype if _filled(field) else _wide(dtype, types[name].dtype))
                 if column in raw:
                     kind = np.promote_types(kind, raw[column].dtype)
                 raw[column] = np.empty((*lead, *shape), kind)
@@ -174,7 +174,33 @@ class Columns:
         if _filled(field) and found.dtype.kind == "f":
             found = np.where(np.isnan(found), field.missing, found)
         made: np.ndarray = found.astype(numpy_dtype(type.dtype), copy=False)
+        if made.dtype.kind in "iu" and found.dtype != made.dtype:
+            _kept(field, found, made, type.dtype)
         return made
+
+
+def _wide(dtype: str, into: str) -> str:
+    """What a column is read as: a field's own dtype, unless it may be an integer that is too
+    small for the column's numbers, which is seen once they are read."""
+    import numpy as np
+
+    one, other = numpy_dtype(dtype), numpy_dtype(into)
+    if other.kind not in "iu" or other.itemsize == 8 or np.can_cast(one, other):
+        return into
+    return dtype if one.kind == "f" else "i64"
+
+
+def _kept(field: Field, found: np.ndarray, made: np.ndarray, dtype: str) -> None:
+    """E-DATA-TYPE where a number is another one in a field's dtype."""
+    wrong = found != made
+    if wrong.any():
+        told = " ".join(field.columns[:3])
+        raise problem(
+            "E-DATA-TYPE",
+            f"column {told} has {found[wrong].ravel()[0].item():g}, which {dtype} has not",
+            hint="declare a dtype that holds it, as :i32 or :f32",
+            field=field.columns[0],
+        )
 
 
 def _filled(field: Field) -> bool:

@@ -39,10 +39,18 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
     stream = "tokens" in source.header and not loader.whole
     if stream and cut is None:
         raise problem(
-            "E-OPTION", f"the stream of {loader.name} needs (windows n)", clause="windows"
+            "E-OPTION",
+            f"the stream of {loader.name} needs (windows n)",
+            hint="(windows 65) cuts it into rows of 65 tokens",
+            clause="windows",
         )
     if not stream and cut is not None:
-        raise problem("E-OPTION", f"{loader.name} is a table: (windows ...) cuts a stream")
+        raise problem(
+            "E-OPTION",
+            f"{loader.name} is a table: (windows ...) cuts a stream",
+            hint="leave (windows ...) out",
+            clause="windows",
+        )
     if stream and loader.fields:
         raise problem(
             "E-OPTION",
@@ -55,7 +63,10 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
         return Table(source, loader, stage, method, argument)
     if stage.mask:
         raise problem(
-            "E-OPTION", ":mask marks examples of a table; a stream has none", option=":mask"
+            "E-OPTION",
+            ":mask marks examples of a table; a stream has none",
+            hint="leave :mask out",
+            option=":mask",
         )
     if not windows.documented(cut):
         if method != "position":
@@ -107,7 +118,10 @@ class Whole:
     def __init__(self, source: Source, loader: LoaderDeclaration, stage: StageDeclaration) -> None:
         if stage.maps or loader.maps:
             raise problem(
-                "E-OPTION", "(map ...) is of examples: (whole) data has none", clause="map"
+                "E-OPTION",
+                "(map ...) is of examples: (whole) data has none",
+                hint="what tensors can do belongs into prepare",
+                clause="map",
             )
         self._source, self._mask = source, stage.mask
         from . import columns
@@ -285,6 +299,7 @@ class Documents:
         self._source, self.windows, self._seed = source, cut, seed
         kind = (stage.order or "").lstrip(":")
         wrong = documents.refuse(cut, kind)
+        wrong = wrong or documents.beyond(cut, source.header.get("vocab"))
         if wrong is not None:
             raise wrong
         self._streams = kind == "streams"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 import zlib
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
+from ..ir.types import WIDTH
 from . import files
 from .arrays import ArrayTable, Facts, joined, named_files, table_header
 
@@ -37,9 +39,21 @@ def _facts(path: Path) -> Facts:
             if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in _DTYPES:
                 raise _malformed(path, "it does not begin with an idx header")
             sizes = file.read(4 * start[3])
-            return _DTYPES[start[2]], struct.unpack(f">{start[3]}I", sizes)
-    except (OSError, EOFError, zlib.error, struct.error) as wrong:
+            if not start[3] or len(sizes) < 4 * start[3]:
+                raise _malformed(path, f"its header ends before its {start[3]} sizes")
+            dtype, shape = _DTYPES[start[2]], struct.unpack(f">{start[3]}I", sizes)
+    except (OSError, EOFError, zlib.error) as wrong:
         raise _malformed(path, str(wrong)) from wrong
+    if path.suffix != ".gz":
+        _fits(path, path.stat().st_size - 4 - len(sizes), prod(shape) * WIDTH[dtype])
+    return dtype, shape
+
+
+def _fits(path: Path, there: int, wanted: int) -> None:
+    """Raises E-DATA-FORMAT where a file has other than the bytes that its header says."""
+    if there != wanted:
+        told = f"it holds {there} bytes of data where its header says {wanted}"
+        raise _malformed(path, told)
 
 
 def _malformed(path: Path, why: str) -> Problem:
@@ -68,7 +82,5 @@ def _read(path: Path) -> np.ndarray:
         raise _malformed(path, str(wrong)) from wrong
     code = f">{dtype[0]}{int(dtype[1:]) // 8}"
     body = data[4 + 4 * len(shape) :]
-    wanted = int(np.prod(shape)) * np.dtype(code).itemsize
-    if len(body) != wanted:
-        raise _malformed(path, f"it holds {len(body)} bytes of data where its header says {wanted}")
+    _fits(path, len(body), prod(shape) * WIDTH[dtype])
     return np.frombuffer(body, code).reshape(shape).astype(np.dtype(code).newbyteorder("="))

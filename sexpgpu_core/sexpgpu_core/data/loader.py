@@ -92,7 +92,9 @@ class Loader:
 
     def rows(self, stage: str) -> int:
         """B, the rows of a batch. Raises E-OPTION where neither loader nor stage says `batch`."""
-        return self._stage(stage).rows
+        here = self._stage(stage)
+        found: int = self._located(lambda: here.rows, stage)
+        return found
 
     def batches(self, stage: str) -> int | None:
         """Batches of an epoch in training, floor(N/B). Raises E-DATA-SMALL where it is 0."""

@@ -82,14 +82,25 @@ class Mapping:
             found = np.array(values)
         except ValueError:
             found = np.empty(0, object)
-        if found.shape != (len(values), *type.shape) or found.dtype.kind not in "if":
+        kinds = "i" if type.dtype == "i32" else "if"
+        if found.shape != (len(values), *type.shape) or found.dtype.kind not in kinds:
             self._tell(name, type, values, places)
+        if type.dtype == "i32":
+            _within(name, found)
         return found.astype(numpy_dtype(type.dtype))
 
     def _tell(self, name: str, type: Type, values: list[Any], places: Any) -> None:
-        """E-DATA-TYPE for the first example of another shape."""
+        """E-DATA-TYPE for the first example of another shape, or of floats after integers."""
         for at, value in enumerate(values):
-            shape = type_of(name, value).shape
+            dtype, shape = type_of(name, value)
+            if dtype == "f32" and type.dtype == "i32" and shape == type.shape:
+                raise problem(
+                    "E-DATA-TYPE",
+                    f"(map {name} ...) gives a float for example {int(places[at]):,}, integers "
+                    "for the first",
+                    hint="let the function give floats always, as by (float x)",
+                    field=name,
+                )
             if shape != type.shape:
                 raise problem(
                     "E-DATA-TYPE",
@@ -109,8 +120,30 @@ def type_of(name: str, value: Any) -> Type:
             break
         at = at[0]
     flat = list(_leaves(name, value, tuple(shape)))
+    if not flat:
+        told = f"(map {name} ...) gives a list without a number"
+        raise problem("E-DATA-TYPE", told, hint="give a number, or a list of some", field=name)
     whole = all(isinstance(v, int) for v in flat)
+    if whole:
+        _within(name, flat)
     return Type("i32" if whole else "f32", tuple(shape))
+
+
+def _within(name: str, numbers: Any) -> None:
+    """E-DATA-TYPE where an integer is beyond an i32."""
+    low, high = (numbers.min(), numbers.max()) if hasattr(numbers, "min") else _ends(numbers)
+    if low < -(2**31) or high >= 2**31:
+        told = f"(map {name} ...) gives {_brief(low if low < -(2**31) else high)}, beyond an i32"
+        hint = "make it smaller, as by (mod x n), or a float"
+        raise problem("E-DATA-TYPE", told, hint=hint, field=name)
+
+
+def _ends(numbers: Sequence[int]) -> tuple[int, int]:
+    return min(numbers), max(numbers)
+
+
+def _brief(number: Any) -> str:
+    return f"{int(number):,}" if -(10**30) < number < 10**30 else "a number of many digits"
 
 
 def _leaves(name: str, value: Any, shape: tuple[int, ...]) -> Iterable[Any]:

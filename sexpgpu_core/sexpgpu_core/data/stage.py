@@ -66,7 +66,12 @@ class Stage:
             return 1
         rows = self.declaration.batch or self.loader.batch
         if rows is None:
-            raise problem("E-OPTION", f"loader {self.loader.name} needs (batch n)", clause="batch")
+            raise problem(
+                "E-OPTION",
+                f"loader {self.loader.name} needs (batch n)",
+                hint="(batch 32) in the loader, or :batch 32 in each stage",
+                clause="batch",
+            )
         return rows
 
     def batches(self) -> int | None:

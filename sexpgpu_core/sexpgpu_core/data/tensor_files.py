@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
-from ..ir.types import numpy_dtype
+from ..ir.types import WIDTH, numpy_dtype
 from . import files
 from .arrays import FileTable, table_header
 
@@ -44,19 +44,33 @@ def places(path: Path) -> dict[str, Place]:
             (size,) = struct.unpack("<Q", file.read(8))
             if size > path.stat().st_size:
                 raise _malformed(path, "its header is longer than the file")
-            said: dict[str, Any] = json.loads(file.read(size))
-        said.pop("__metadata__", None)
-        found = {n: _place(t, 8 + size) for n, t in said.items()}
-    except (struct.error, ValueError, KeyError, AttributeError) as wrong:
-        raise _malformed(path, str(wrong)) from wrong
-    end = max((8 + size + t["data_offsets"][1] for t in said.values()), default=0)
-    if end > path.stat().st_size:
+            said = json.loads(file.read(size))
+    except (struct.error, ValueError, RecursionError) as wrong:
+        raise _malformed(path, f"its header is no JSON: {wrong}") from wrong
+    if not isinstance(said, dict):
+        raise _malformed(path, "its header is no object")
+    said.pop("__metadata__", None)
+    room = path.stat().st_size - 8 - size
+    found = {name: _place(path, name, tensor, room) for name, tensor in said.items()}
+    if not found:
+        raise _malformed(path, "it holds no tensor")
+    return {name: (dtype, shape, 8 + size + at) for name, (dtype, shape, at) in found.items()}
+
+
+def _place(path: Path, name: str, said: Any, room: int) -> Place:
+    """What the header says of a tensor, held to the bytes that there are. Raises E-DATA-FORMAT."""
+    try:
+        dtype, shape = _DTYPES[said["dtype"]], tuple(int(n) for n in said["shape"])
+        begin, end = (int(n) for n in said["data_offsets"])
+    except (KeyError, TypeError, ValueError) as wrong:
+        told = f"its header does not say a dtype, a shape and offsets of {name} that are known"
+        raise _malformed(path, told) from wrong
+    if min(shape, default=0) < 0 or end - begin != prod(shape) * WIDTH[dtype]:
+        told = f"{name} is {dtype} {list(shape)}, and has {end - begin:,} bytes"
+        raise _malformed(path, told)
+    if begin < 0 or end > room:
         raise _malformed(path, "it ends before its last tensor")
-    return found
-
-
-def _place(said: Mapping[str, Any], start: int) -> Place:
-    return _DTYPES[said["dtype"]], tuple(said["shape"]), start + said["data_offsets"][0]
+    return dtype, shape, begin
 
 
 def _malformed(path: Path, why: str) -> Problem:

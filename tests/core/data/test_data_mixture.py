@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from loader_text import loader_of
 
-from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.diagnostics import Problem, Problems
 
 
 @pytest.fixture
@@ -50,8 +50,11 @@ def test_a_pass_takes_the_sources_in_turn_once(mixed):
 
 @pytest.mark.parametrize("weights", [(0, 1), (-1, 2)])
 def test_weights_are_above_0(mixed, weights):
-    with pytest.raises(Problem, match="above 0"):
-        mixed("", *weights).fields("train")
+    with pytest.raises(Problems) as raised:
+        mixed("", *weights)
+    found = raised.value.diagnostics[0]
+    assert (found.code, found.span.text) == ("E-OPTION-VALUE", str(weights[0]))
+    assert found.message.endswith("wants a number above 0")
 
 
 def test_sources_of_unlike_fields_are_told(tmp_path):

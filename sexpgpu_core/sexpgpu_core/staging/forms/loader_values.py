@@ -67,6 +67,14 @@ def made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
                 f":split ({low:g} {high:g}) is no part of 0 to 1",
                 hint=":split (0 0.9)",
             ).locate(span)
+        twice = [f"({a:g} {b:g})" for a, b in found if a < high and low < b]
+        if low < high and twice:
+            raise problem(
+                "E-OPTION-VALUE",
+                f":split has ({low:g} {high:g}) and {twice[0]}, which share examples",
+                hint="ranges of one stage lie apart, as ((0 0.2) (0.4 1))",
+                option="split",
+            ).locate(span)
         if low < high:
             found.append((float(low), float(high)))
     if not found:
@@ -83,7 +91,7 @@ def made_maps(maps: Sequence[tuple[str, Slot]]) -> tuple[tuple[str, Any], ...]:
 def made_windows(slots: Mapping[str, Slot]) -> Windows:
     size = slots["size"].integer(1)
     stride = slots["stride"].integer(1) if "stride" in slots else size
-    return Windows(
+    made = Windows(
         size,
         stride,
         _made_documents(slots["documents"]) if "documents" in slots else None,
@@ -92,6 +100,23 @@ def made_windows(slots: Mapping[str, Slot]) -> Windows:
         _made_short(slots),
         slots["shift"].flag() if "shift" in slots else False,
     )
+    _of_documents(slots)
+    return made
+
+
+def _of_documents(slots: Mapping[str, Slot]) -> None:
+    """E-OPTION-VALUE of what says how documents are cut where windows know none."""
+    known = ("pack", "documents")
+    if any(k in slots and slots[k].value is not NIL for k in known):
+        return
+    for key in ("short", "pad"):
+        if key in slots:
+            raise problem(
+                "E-OPTION-VALUE",
+                f":{key} is of documents, and these windows are cut anywhere",
+                hint=":documents t, or the token that ends a document, goes with it",
+                option=key,
+            ).locate(slots[key].span)
 
 
 def _made_documents(slot: Slot) -> Any:

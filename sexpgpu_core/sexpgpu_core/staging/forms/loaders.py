@@ -97,7 +97,14 @@ class LoaderReader:
         self.read["source"] = read_source(self.d, _one(self.d, form))
 
     def _fields(self, form: Cons) -> None:
-        self.read["fields"] = [self._field(t) for t in tails(form.cdr)]
+        found: dict[str, Any] = {}
+        for tail in tails(form.cdr):
+            field = self._field(tail)
+            if field[0] in found:
+                told = f"{self.name} has two fields {field[0]}"
+                raise problem("E-TWICE", told, name=field[0]).locate(element_span(tail))
+            found[field[0]] = field
+        self.read["fields"] = list(found.values())
 
     def _field(self, tail: Cons) -> Any:
         """(NAME COLUMN [DTYPE] [:missing FORM] [:hash FORM])"""

@@ -38,7 +38,9 @@ def read_source(d: Declaration, tail: Cons, more: tuple[str, ...] = ()) -> ReadS
         raise d.refuse("a source is a list with its kind first", tail, hint='(text-files "a.txt")')
     kind, span = form.car.name.lower(), form.span
     if kind == "mixture":
-        rows = [_mixed(d, t) for t in tails(form.cdr)]
+        rows: list[Any] = []
+        for part in tails(form.cdr):
+            rows.append(_mixed(d, part, [name for name, _, _ in rows]))
         return ReadSource(kind, rows, {}, span)
     entries = host().collector.sources
     keyed: set[str] = set()
@@ -108,11 +110,30 @@ def _literal_or_slot(d: Declaration, tail: Cons, what: str) -> Any:
     return d.slot(tail, what)
 
 
-def _mixed(d: Declaration, tail: Cons) -> tuple[str, Slot, ReadSource]:
+def _mixed(d: Declaration, tail: Cons, before: list[str]) -> tuple[str, Slot, ReadSource]:
+    """(NAME WEIGHT SOURCE), of another name than those before it."""
     parts = literal(d, tail, "a source of mixture")
     if len(parts) != 3:
-        raise d.refuse("a source of mixture is (name weight source)", tail)
-    return d.name(parts[0]).name.lower(), d.slot(parts[1], "a weight"), read_source(d, parts[2])
+        hint = '(mixture (web 0.7 (text-files "web.txt")) (code 0.3 (text-files "code.txt")))'
+        raise d.refuse("a source of mixture is (name weight source)", tail, hint=hint)
+    name, source = d.name(parts[0]).name.lower(), read_source(d, parts[2])
+    if name in before:
+        told = f"a mixture has two sources {name}"
+        raise problem("E-TWICE", told, name=name).locate(element_span(parts[0]))
+    if source.kind in ("mixture", "none"):
+        told = f"{name} of a mixture is ({source.kind} ...): a source in it has rows of its own"
+        hint = "write the sources of both in one mixture" if source.kind == "mixture" else ""
+        raise problem("E-OPTION-VALUE", told, hint=hint or "leave it out", option="source").locate(
+            source.span
+        )
+    return name, d.slot(parts[1], f"the weight of {name}"), source
+
+
+def _weight(slot: Slot) -> float:
+    found = slot.number()
+    if not 0 < found < float("inf"):
+        raise slot.refuse("a number above 0")
+    return found
 
 
 def _unknown_kind(kind: str, form: Cons, entries: Mapping[str, Any]) -> Problem:
@@ -129,7 +150,7 @@ def _unknown_kind(kind: str, form: Cons, entries: Mapping[str, Any]) -> Problem:
 def made_source(read: ReadSource) -> SourceDeclaration:
     """The declaration, with the slots' values."""
     if read.kind == "mixture":
-        rows = tuple((name, weight.number(), made_source(s)) for name, weight, s in read.arguments)
+        rows = tuple((name, _weight(w), made_source(s)) for name, w, s in read.arguments)
         return SourceDeclaration(read.kind, rows, {}, read.span)
     options = {key: _source_value(value) for key, value in read.options.items()}
     arguments = tuple(_source_value(a) for a in read.arguments)
