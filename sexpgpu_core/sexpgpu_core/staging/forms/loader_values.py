@@ -59,7 +59,7 @@ def made_ranges(read: Any) -> tuple[tuple[float, float], ...]:
     else:
         pairs = [(a.number(), b.number()) for a, b in read]
         span = read[0][0].span
-    found = []
+    found: list[tuple[float, float]] = []
     for low, high in pairs:
         if not 0 <= low <= high <= 1:
             raise problem(
