@@ -107,14 +107,17 @@ def survey(
         found += _wrong(loader, stage, bounds.get(stage.name, {}))
     found += _shared(loader, read)
     found += _sorted(loader, read)
+    found += _marked(loader, [stage.name for stage in read])
     return [_told(loader, stage) for stage in read], found
 
 
 def doubles(loader: Loader) -> list[Diagnostic]:
-    """W-SPLIT-LEAK as a run looks for it: by examples of each stage that lie evenly in it. Raises
-    what readers raise."""
+    """W-SPLIT-LEAK as a run looks for it: by examples of each stage that lie evenly in it; of
+    data that is one thing W-SPLIT-OVERLAP of masks. Raises what readers raise."""
     names = [name for name in loader.declaration.stages if _ends(loader, name)]
-    if loader.declaration.whole or len(names) < 2:
+    if loader.declaration.whole:
+        return list(_marked(loader, names))
+    if len(names) < 2:
         return []
     return list(_shared(loader, [_sample(loader, name) for name in names]))
 
@@ -249,6 +252,28 @@ def _shared(loader: Loader, read: Sequence[Stage]) -> Iterator[Diagnostic]:
                     stages=(one.name, two.name),
                     count=count,
                     examples=two.examples,
+                )
+
+
+def _marked(loader: Loader, names: Sequence[str]) -> Iterator[Diagnostic]:
+    """W-SPLIT-OVERLAP of masks of unlike fields that mark some rows both (R24)."""
+    own = loader.declaration
+    masks = {n: mask for n in names if own.whole and (mask := own.stages[n].mask)}
+    if len({field for field, _ in masks.values()}) < 2:
+        return
+    read = {name: loader.batch(name, 0, ["mask"])["mask"] > 0 for name in masks}
+    for at, one in enumerate(masks):
+        for two in list(masks)[at + 1 :]:
+            unlike = masks[one][0] != masks[two][0] and read[one].shape == read[two].shape
+            count = int((read[one] & read[two]).sum()) if unlike else 0
+            if count:
+                yield diagnostic(
+                    "W-SPLIT-OVERLAP",
+                    f"the masks of :{one} and :{two} both mark {count:,} of {read[two].size:,} "
+                    "rows",
+                    span=_span(loader, two),
+                    stages=(one, two),
+                    shared=count,
                 )
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 from loader_text import loader_of
 
-from sexpgpu_core.data.kinds import _SIZE, SOURCES, by_name
+from sexpgpu_core.data.kinds import _SIZE, SOURCES, TOKENIZERS, by_name, tokenizer_table
 from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.evaluator.values import Function
-from sexpgpu_core.staging.source_options import complete
+from sexpgpu_core.staging.source_options import TOKENIZER, complete
 
 LIST = Function("list", list)
 KINDS = by_name(SOURCES)
+TOKENIZER_ROWS = tokenizer_table(TOKENIZERS)
 WRONG = {
-    "(member t :bytes :chars)": [3, 1.5, ":words", "bytes", (1,)],
+    TOKENIZER: [3, 1.5, "bytes", (1,)],
     "(member :u16 :u32)": [16, ":u8", "u16", None, True],
     "(member 1 3 4)": [2, 3.0, "3", None, True],
     f"(integer 1 {2**62})": [0, -1, 1.5, "s", 10**30, (1,)],
@@ -58,10 +59,10 @@ def test_a_value_of_another_type_is_told_by_its_option(row, option, value):
 
 @pytest.mark.parametrize(("row", "option"), OPTIONS, ids=[f"{r.kind}-{o.name}" for r, o in OPTIONS])
 def test_a_default_is_of_its_type_and_may_be_written(row, option):
-    options = complete(row, needed(row), required(row), ".")
+    options = complete(row, needed(row), required(row), ".", None, TOKENIZER_ROWS)
     if option.name in options:
         written = {**required(row), option.name: options[option.name]}
-        assert complete(row, needed(row), written, ".") == options
+        assert complete(row, needed(row), written, ".", None, TOKENIZER_ROWS) == options
     else:
         assert option.name == "*"
 

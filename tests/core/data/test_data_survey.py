@@ -146,3 +146,31 @@ def test_a_mixture_a_whole_and_drawn_data_are_read_as_well(tmp_path: Path) -> No
     rows, found = look(tmp_path, mixed)
     assert [row["examples"] for row in rows] == [40, 40]
     assert found == {}
+
+
+MASKED = """
+(source (npz "a.npz")) (whole) (stage :train :mask (trained 1)) (stage :val :mask (held 1))
+"""
+WHOLE = """
+(defmodel net (x) (nn:linear x 5))
+(defun objective (&key x label mask)
+  (metric "loss" (nn:cross-entropy (net x) label :weights mask)))
+"""
+
+
+@pytest.mark.parametrize(("held", "shared"), [((0, 0, 1, 1), 1), ((0, 0, 0, 1), 0)])
+def test_masks_of_two_fields_that_mark_a_row_both_are_told(
+    tmp_path: Path, held: tuple[int, ...], shared: int
+) -> None:
+    trained = np.array([1, 1, 1, 0], np.int32)
+    label = np.zeros(4, np.int32)
+    x = R.normal(size=(4, 3)).astype(np.float32)
+    np.savez(tmp_path / "a.npz", x=x, label=label, trained=trained, held=np.array(held, np.int32))
+    text = FILE.replace("(batch 4)", "").format(clauses=MASKED, rest=WHOLE)
+    loaded = api.load(Source(str(tmp_path / "it.lisp"), text))
+    _, found = surveyed(loaded)
+    for told in (found, doubles(loaded.loaders["d"])):
+        overlaps = [d for d in told if d.code == "W-SPLIT-OVERLAP"]
+        assert [(d.facts["shared"], d.span.text) for d in overlaps] == (
+            [(1, "(stage :val :mask (held 1))")] if shared else []
+        )
