@@ -162,7 +162,10 @@ class ArrayTable:
         low, high = int(array.min()), int(array.max())
         if low < -(2**31) or high >= 2**31:
             raise problem(
-                "E-DATA-TYPE", f"field {name} has {low} to {high}, beyond an i32", field=name
+                "E-DATA-TYPE",
+                f"field {name} has {low} to {high}, beyond an i32",
+                hint=f'declare it wider: (fields ({name} "{name}" :i64))',
+                field=name,
             )
 
     def __len__(self) -> int:
@@ -188,7 +191,7 @@ class FileTable(ArrayTable):
         """Whether an index fits an i32 is seen when it is read."""
 
 
-class NpzTable(ArrayTable):
+class NpzTable(FileTable):
     """The arrays of one .npz file, in memory."""
 
     def __init__(self, options: Options) -> None:

@@ -100,7 +100,7 @@ def _reader(lines: Iterable[str], options: Options) -> Any:
 
 def _csv(path: Path, lines: Lines, options: Options) -> Iterator[Piece]:
     """Every row has as many cells as the first."""
-    reader = _reader(lines, options)
+    reader = _reader(_ended(lines), options)
     names: list[str] | None = None
     held, end = _Rows(path, True), lines.at
     for cells in _whole(path, reader):
@@ -123,9 +123,31 @@ def _csv(path: Path, lines: Lines, options: Options) -> Iterator[Piece]:
         yield held.piece(_across(names, held.rows))
 
 
+_END = "\x04"
+"""A line behind the last: a row that holds it began with a quote that nothing closes."""
+
+
+def _ended(lines: Lines) -> Iterator[str]:
+    yield from lines
+    if not lines.cut:
+        yield _END
+
+
+def _rows_of(path: Path, reader: Any) -> Iterator[list[str]]:
+    before = 0
+    for cells in reader:
+        if cells == [_END]:
+            return
+        if cells and cells[-1].endswith(_END):
+            told = f"{path.name}:{before + 1} opens a quote that the file does not close"
+            raise problem("E-DATA-FORMAT", told, file_read=path.name, row=before + 1)
+        before = reader.line_num
+        yield cells
+
+
 def _whole(path: Path, reader: Any) -> Iterator[list[str]]:
     try:
-        yield from reader
+        yield from _rows_of(path, reader)
     except csv.Error as wrong:
         told = f"{path.name}:{reader.line_num} is no csv: {wrong}"
         raise problem("E-DATA-FORMAT", told, file_read=path.name, row=reader.line_num) from wrong

@@ -93,8 +93,12 @@ class Slot:
             meant = (
                 f"did you mean :{near}?" if near else "one of " + " ".join(f":{k}" for k in known)
             )
-            shown = describe(self.value)
-            raise problem("E-OPTION-VALUE", f"{self.what} is {shown}", hint=meant).locate(self.span)
+            shown, edit = describe(self.value), None
+            if near and self.span is not None and self.span.text.startswith(":"):
+                edit = Edit(f"write :{near}", (Change(self.span, f":{near}"),))
+            raise problem(
+                "E-OPTION-VALUE", f"{self.what} is {shown}", hint=meant, edit=edit
+            ).locate(self.span)
         return str(name)
 
     def optional(self, read: Callable[[Slot], Any]) -> Any:

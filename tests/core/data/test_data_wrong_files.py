@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from loader_text import loader_of
-from wrong_files import TEXT, WRONG, npz
+from wrong_files import TEXT, WRONG, npy, npz
 
 from sexpgpu_core.diagnostics import Problem, Problems
 
@@ -93,3 +93,24 @@ def test_a_pad_within_the_vocabulary_and_ranges_apart_are_no_mistakes(tmp_path):
     source = '(source (text-files "t.txt" :tokenizer :chars))'
     stage = "(stage :train :split ((0 0.4) (0.4 1)))"
     assert facts_of(f"{source} (windows 9 :documents t :pad 3) {stage}", tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["npz", "npy"])
+def test_integers_beyond_an_i32_want_a_wider_dtype_and_get_it(kind, tmp_path):
+    numbers = np.array([2**40, 1])
+    written(tmp_path, {"a": npz(x=numbers) if kind == "npz" else npy(numbers)})
+    source = f'(source ({kind} "a"))'
+    found = told(lambda: loader_of(source, tmp_path).batch("train", 0))
+    assert (found.code, found.hint) == (
+        "E-DATA-TYPE",
+        'declare it wider: (fields (x "x" :i64))',
+    )
+    stage = '(fields (x "x" :i64)) (stage :train :order :sequential)'
+    read = loader_of(f"{source} {stage}", tmp_path).batch("train", 0)["x"]
+    assert read.tolist() == numbers.tolist()
+
+
+def test_a_word_that_is_nearly_one_has_its_edit(tmp_path):
+    wrong = WRONG["field-dtype"]
+    found = told(lambda: facts_of(wrong.loader, written(tmp_path, wrong.files)))
+    assert [change.new for change in found.edit.changes] == [":f32"]

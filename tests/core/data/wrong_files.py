@@ -97,6 +97,8 @@ FILES = {
     "csv-short-row": csv(b"x,y\n1,2\n3\n4,5\n", FORMAT, "a.csv:3 has 1 cells, not 2"),
     "csv-long-row": csv(b"x,y\n1,2\n3,4,5\n", FORMAT, "a.csv:3 has 3 cells, not 2"),
     "csv-names-twice": csv(b"x,x\n1,2\n3,4\n", FORMAT, "two columns x"),
+    "csv-quote": csv(b'x,s\n1,"a"\n3,"c\n4,d\n', FORMAT, "a.csv:3 opens a quote"),
+    "csv-quote-last": csv(b'x,s\n1,a\n3,"c', FORMAT, "a.csv:3 opens a quote"),
     "csv-gap": csv(b"x,y\n1,2\n,4\n4,5\n", TYPE, "no value at a.csv:3"),
     "jsonl-list": jsonl(b'{"x": 1}\n[1, 2]\n{"x": 2}\n', FORMAT, "a.jsonl:2 is no object"),
     "jsonl-broken": jsonl(b'{"x": 1}\n{"x": \n{"x": 2}\n', FORMAT, "a.jsonl:2 is no JSON"),
