@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 from e2e_program import Folder, events, held, network, validate
@@ -285,3 +287,35 @@ def test_a_quick_doctor_leaves_out_what_lies_below_the_devices(sound: Folder) ->
     assert names[1] < names[0]
     assert "blas" in names[0] - names[1]
     assert {"python", "cpu", "runs"} <= names[1]
+
+
+@pytest.mark.parametrize("words", [("eval", "-", "(twice 4)"), ("ir", "-"), ("check", "-")])
+def test_standard_input_lies_where_it_is_said_to(sound: Folder, words: tuple[str, ...]) -> None:
+    """A module and the data are found beside the name that it is given."""
+    (sound.path / "in").mkdir()
+    sound.write("in/letters.txt", (sound.path / "letters.txt").read_text())
+    sound.write("in/double.lisp", "(provide twice)\n(defun twice (x) (* 2 x))\n")
+    text = '(require "./double.lisp" :import (twice))\n' + network()
+    named = (*words, "--stdin-name", "in/x.lisp")
+    command = [sys.executable, "-m", "sexpgpu_cli", *named, "--json"]
+    done = subprocess.run(
+        command,
+        cwd=sound.path,
+        env=sound.environment(),
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    command[-1:] = ["--set", "width=x", "--json"]
+    wrong = subprocess.run(
+        command,
+        cwd=sound.path,
+        env=sound.environment(),
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert wrong.returncode == 1

@@ -23,6 +23,7 @@ from ..invocation import Invocation, selection_flags
     "--print-length", "length", type=click.IntRange(0), metavar="N", help="Of a list; 0 is all."
 )
 @click.option("--expand", is_flag=True, help="Expand FORM's macro once instead of evaluating it.")
+@click.option("--stdin-name", metavar="PATH", help="What - is called, and where its requires are.")
 def evaluate(
     invocation: Invocation,
     file: str,
@@ -31,6 +32,7 @@ def evaluate(
     run: bool,
     length: int | None,
     expand: bool,
+    stdin_name: str | None,
 ) -> Answer:
     """Evaluate FORM after FILE and print its values, one a line; what it prints goes to stderr.
     Parameters and states have the values that they begin with."""
@@ -38,7 +40,7 @@ def evaluate(
 
     if run and expand:
         raise problem("E-USAGE-VALUE", "--expand evaluates nothing, so there is nothing to --run")
-    source = files.read(file) if file == "-" else file
+    source = files.read(file, stdin_name) if file == "-" else file
     printed: list[str] = []
     try:
         values = inspection.evaluate(

@@ -29,6 +29,7 @@ PHASES = ("traced", "differentiated", "optimized", "lowered")
 @click.option("--pass", "after", metavar="NAME", help="After that pass of the compiler instead.")
 @click.option("--scope", metavar="GLOB", help="Only the lines of these scopes and of those below.")
 @click.option("-o", "--out", metavar="PATH", help="Write it whole to a file.")
+@click.option("--stdin-name", metavar="PATH", help="What - is called, and where its requires are.")
 def ir(
     invocation: Invocation,
     file: str,
@@ -39,11 +40,12 @@ def ir(
     after: str | None,
     scope: str | None,
     out: str | None,
+    stdin_name: str | None,
 ) -> Answer:
     """Print the graph of FILE: the first 2 KB, unless -o or --limit 0."""
     from sexpgpu_core import inspection
 
-    source = files.read(file) if file == "-" else file
+    source = files.read(file, stdin_name) if file == "-" else file
     text = inspection.graph_text(
         source, stage=stage, graph=graph, phase=phase, after=after, **selection
     )
