@@ -123,13 +123,7 @@ def load(
     return Loaded(experiment, evaluator, loaders, rows)
 
 
-def sweep(
-    source: Source,
-    name: str,
-    *,
-    variant: str | None = None,
-    **selection: Any,
-) -> Points:
+def sweep(source: Source, name: str, *, variant: str | None = None, **selection: Any) -> Points:
     """The points of a declared sweep (its name, or SWEEP/POINT); `selection` as `load` takes it."""
     from .sweeps import declared, points
 
@@ -221,9 +215,10 @@ def check(
     seed: int | None = None,
     point: str | None = None,
     asks: bool = False,
+    until: str | None = None,
 ) -> CheckReport:
     """All that can be known without training: every diagnostic, and a summary if it compiles.
-    `asks`: servers too, for data at a URL that was not read yet.
+    `asks`: servers too, for data at a URL that was not read yet. `until`: no part after that phase.
 
     A file with (provide ...) and no defrun is a module, and is only evaluated.
     """
@@ -240,7 +235,7 @@ def check(
         with unasked(not asks):
             loaded = load(source, **chosen, registry=rows)  # type: ignore[arg-type]
             evaluator = loaded.evaluator
-            summary = _checked(loaded, device_for(loaded, device))
+            summary = _checked(loaded, device_for(loaded, device), until)
         if loaded.experiment.sweeps:
             from .sweeps.checks import check_sweeps
 
@@ -249,7 +244,7 @@ def check(
         found = [error.diagnostic] if isinstance(error, Problem) else error.diagnostics
         evaluator = evaluator or getattr(error, "evaluator", None)
         return _stopped(found, evaluator, source)
-    return _report(evaluator, source, "device", of=(summary, loaded.experiment.chosen()))
+    return _report(evaluator, source, until or "device", of=(summary, loaded.experiment.chosen()))
 
 
 def _report(evaluator: Any, source: Source, phase: str, *, of: Any = (None, None)) -> CheckReport:
@@ -258,7 +253,7 @@ def _report(evaluator: Any, source: Source, phase: str, *, of: Any = (None, None
     return CheckReport(warnings, phase, True, of[0], of[1], "".join(evaluator.output))
 
 
-def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
+def _checked(loaded: Loaded, device: Device, until: str | None) -> dict[str, Any] | None:
     """The summary; what is compiled with a plug-in's operations or device is not remembered, since
     its code is not watched."""
     from .compile.checked import check_experiment
@@ -276,6 +271,7 @@ def _checked(loaded: Loaded, device: Device) -> dict[str, Any]:
         rows=partial(probe_rows, rows),
         remember=not foreign,
         speed=known(device.name, threads),
+        until=until,
     )
 
 

@@ -22,9 +22,7 @@ LATER = {
 }
 """Verbs that the contract names and nothing makes yet."""
 
-NOT_BUILT = {
-    ("check", "--until"): "for checks of more than 0.3 s (65.G); a check takes 0.2 s",
-}
+NOT_BUILT: dict[tuple[str, str], str] = {}
 """Options that the contract names and nothing makes, with the reason."""
 
 NO_CHOICE = {

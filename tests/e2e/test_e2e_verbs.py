@@ -319,3 +319,31 @@ def test_standard_input_lies_where_it_is_said_to(sound: Folder, words: tuple[str
         check=False,
     )
     assert wrong.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("until", "exit"), [("knobs", 0), ("data", 0), ("tensors", 1), ("device", 1)]
+)
+def test_a_check_goes_as_far_as_it_is_asked_to(folder: Folder, until: str, exit: int) -> None:
+    folder.write("x.lisp", network(loss="(matmul (network inputs) targets)"))
+    done = folder.quick("check", "x.lisp", "--until", until, "--json")
+    held(done, exit)
+    validate(done.document)
+    file = done.document["files"][0]
+    assert file["complete"] == (exit == 0)
+    assert file["summary"] is None
+    if exit == 0:
+        assert file["reached"] == until
+        text = folder.quick("check", "x.lisp", "--until", until).out
+        assert f"looked no further than {until}" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"), [(("tensor",), "did you mean tensors?"), (("data", "--deep"), "excludes")]
+)
+def test_a_phase_that_there_is_not_is_told(
+    sound: Folder, words: tuple[str, ...], said: str
+) -> None:
+    done = sound.quick("check", "x.lisp", "--until", *words)
+    held(done, 2)
+    assert said in done.err

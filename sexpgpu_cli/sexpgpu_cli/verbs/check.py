@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from sexpgpu_core.diagnostics import Diagnostic, Problem, problem
+from sexpgpu_core.diagnostics import Diagnostic, Problem, nearest, problem
 from sexpgpu_core.records import NamedTuple
 from sexpgpu_core.spans import Source
 
@@ -26,7 +26,7 @@ PRINTED = 2048
 
 
 FORMATS = ("text", "json", "sarif", "github")
-UNTOLD = ("exit", "output", "diagnostics", "difference", "text")
+UNTOLD = ("exit", "output", "until", "diagnostics", "difference", "text")
 """Keys of a file's report that its document has not, or has otherwise."""
 
 
@@ -42,6 +42,7 @@ class How(NamedTuple):
     diff: bool
     deep: bool
     data: bool
+    until: str | None
 
 
 @verb("check", select=True)
@@ -54,6 +55,7 @@ class How(NamedTuple):
 @click.option("--diff", is_flag=True, help="With --fix: write nothing; show what would change.")
 @click.option("--format", "layout", type=click.Choice(FORMATS), default="text", help="Or --json.")
 @click.option("--device", metavar="NAME", help="Check for a device by what its row says.")
+@click.option("--until", metavar="PHASE", help="Go no further: knobs, data, tensors, ...")
 @click.option("--stdin-name", metavar="PATH", help="What - is called in diagnostics.")
 def check(
     invocation: Invocation,
@@ -108,10 +110,23 @@ def _exclude(how: How, names: tuple[str, ...]) -> None:
     """Flags that exclude or need each other. Raises E-USAGE-VALUE."""
     if (how.unsafe or how.diff) and not how.fix:
         raise problem("E-USAGE-VALUE", "--unsafe and --diff are for --fix")
+    if how.until is not None:
+        _phase(how)
     if how.every_variant and how.selection.get("variant") is not None:
         raise problem("E-USAGE-VALUE", "--every-variant and --variant exclude each other")
     if "-" in names and how.fix and len(names) > 1:
         raise problem("E-USAGE-VALUE", "check --fix takes - alone")
+
+
+def _phase(how: How) -> None:
+    from sexpgpu_core.compile.checked import UNTIL
+
+    if how.until not in UNTIL:
+        near = nearest(str(how.until), UNTIL)
+        hint = f"did you mean {near}?" if near else f"phases: {' '.join(UNTIL)}"
+        raise problem("E-USAGE-VALUE", f"no phase of a check is named {how.until}", hint=hint)
+    if how.deep or how.data:
+        raise problem("E-USAGE-VALUE", "--until excludes --deep and --data, which come after it")
 
 
 @contextmanager
@@ -156,7 +171,7 @@ def _fixed(source: Source, how: How, file: bool) -> tuple[Source, dict[str, Any]
     from ..rewriting import difference
 
     def told(text: Source) -> list[Diagnostic]:
-        return api.check(text, device=how.device, **how.selection).diagnostics
+        return api.check(text, device=how.device, until=how.until, **how.selection).diagnostics
 
     after, edits = fixing.fixed(source, told, how.unsafe)
     if edits and file and not how.diff:
@@ -177,7 +192,7 @@ def _report(
     from sexpgpu_core.data.files import REACH
 
     REACH.tell = invocation.say
-    report = api.check(source, device=how.device, asks=how.data, **selection)
+    report = api.check(source, device=how.device, asks=how.data, until=how.until, **selection)
     if report.summary is not None:
         from ..summary_text import here
 
@@ -209,6 +224,7 @@ def _report(
         "summary": report.summary,
         "selection": report.selection,
         "output": report.output[:PRINTED],
+        "until": how.until,
         **deep,
     }
 
@@ -254,6 +270,8 @@ def _text(invocation: Invocation, checked: list[dict[str, Any]], again: str) -> 
             parts.append(render_all(listed, color=color, limit=invocation.limit, more=again))
         said = counts(listed) or "no errors"
         stopped = "" if found["complete"] else f"; stopped after {found['reached']}: check again"
+        if found["complete"] and found.get("until"):
+            stopped = f"; looked no further than {found['until']}"
         variant = (found["selection"] or {}).get("variant")
         edits = _edits(found)
         named = f"{found['file']} {variant}" if variant else found["file"]

@@ -34,6 +34,11 @@ COMPILER = (
 )
 """Folders of core whose code decides what a graph becomes."""
 
+LOADED = ("reader", "modules", "knobs", "evaluator", "run-file", "data")
+TRACED = ("staging", "tensors", "parameters", "optimizer")
+UNTIL = (*LOADED, *TRACED, "evaluation", "trust", "device")
+"""Phases of a check in their order, by its parts: a file read, its graphs traced, all compiled."""
+
 
 @collector_off()
 def check_experiment(
@@ -46,13 +51,18 @@ def check_experiment(
     rows: Callable[[], Sequence[Row]] = tuple,
     remember: bool = True,
     speed: Speed | None = None,
-) -> dict[str, Any]:
+    until: str | None = None,
+) -> dict[str, Any] | None:
     """What a compile would say, without its job. `remember` False: compile whatever is known.
-    `speed`: of the device, for `predicted`.
+    `speed`: of the device, for `predicted`. `until`: None after the part that has that phase.
 
     Raises Problem or Problems as `compile_experiment` does; only what compiled is remembered.
     """
+    if until in LOADED:
+        return None
     traces = trace_experiment(experiment, evaluator, operations, loaders, Phases())
+    if until in TRACED:
+        return None
     sampled: Mapping[str, Sampled] = {}
     if experiment.diagnostics or experiment.run.diagnostics.select:
         from .observers import observe
