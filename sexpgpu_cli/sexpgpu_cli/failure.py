@@ -65,9 +65,9 @@ def diagnosed(error: BaseException) -> list[Diagnostic] | None:
 
 def _usage(error: click.ClickException) -> Diagnostic:
     context = getattr(error, "ctx", None)
-    verb = context.info_name if context is not None else "sexpgpu"
+    verb = context.command_path.removeprefix("sexpgpu ") if context is not None else "sexpgpu"
     if isinstance(error, click.NoSuchOption):
-        return _no_such_flag(error, verb or "sexpgpu")
+        return _no_such_flag(error, verb)
     if isinstance(error, click.MissingParameter):
         name = called(error.param) if error.param else "an argument"
         return diagnostic("E-USAGE-MISSING", f"{verb} needs {name}", hint=_synopsis(context))
@@ -83,7 +83,8 @@ def _no_such_flag(error: click.NoSuchOption, verb: str) -> Diagnostic:
         known = [o for p in error.ctx.command.get_params(error.ctx) for o in p.opts]
     long = [o for o in known if o.startswith("--")]
     near = nearest(error.option_name, long)
-    hint = f"did you mean {near}?" if near else f"sexpgpu {verb} --help lists its flags"
+    path = error.ctx.command_path if error.ctx is not None else "sexpgpu"
+    hint = f"did you mean {near}?" if near else f"{path} --help lists its flags"
     return diagnostic(
         "E-USAGE-FLAG",
         f"{verb} has no flag {error.option_name}",

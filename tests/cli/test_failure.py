@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cli_program import Program
 
 from sexpgpu_cli.failure import ALWAYS, exit_of
 from sexpgpu_cli.plugin import EXITS
@@ -53,3 +54,17 @@ def test_what_a_verb_has_no_exit_for_is_a_wrong_argument_or_a_wrong_file(
 
 def test_a_verb_without_a_table_ends_as_the_code_asks() -> None:
     assert exit_of(told("E-CHECKPOINT-NONE")) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [((), "sexpgpu"), (("runs", "compare"), "runs compare"), (("status",), "status")],
+)
+def test_a_flag_that_is_nothings_says_which_help_has_them(
+    program: Program, words: tuple[str, ...], named: str
+) -> None:
+    done = program(*words, "--zzzzzz")
+    path = "sexpgpu " * (named != "sexpgpu") + named
+    assert done.exit == 2
+    assert f"{named} has no flag --zzzzzz" in done.err
+    assert f"help: {path} --help lists its flags" in done.err
