@@ -210,7 +210,7 @@ def test_a_missing_extra_is_named(monkeypatch):
 
 def test_integers_beyond_an_i32_are_told(tmp_path):
     np.savez(tmp_path / "a.npz", y=np.array([1, 2**31]))
-    found = code(lambda: Loader(declared("npz", "a.npz", batch=1), tmp_path).batch("train", 0))
+    found = code(lambda: Loader(declared("npz", "a.npz", batch=2), tmp_path).batch("train", 0))
     assert found.code == "E-DATA-TYPE"
     assert "field y has 1 to 2147483648" in found.message
 
