@@ -162,9 +162,13 @@ class Library:
 
 def provide(form: Cons, module: Module) -> None:
     """Do what a provide form says: its names, own or imported, are exported."""
+    told: set[str] = set()
     for name in items_of(form.cdr, form):
-        if not isinstance(name, Symbol) or name is NIL:
+        if not isinstance(name, Symbol) or name is NIL or name.keyword:
             raise shape("provide", "(provide name ...)", f"{brief(name)} is no name")
+        if name.name in told:
+            raise shape("provide", "(provide name ...)", f"{brief(name)} stands twice")
+        told.add(name.name)
         module.exports[name.name] = module.offered(name.name)
 
 

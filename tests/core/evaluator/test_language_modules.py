@@ -37,6 +37,20 @@ def test_files_are_required_relative_to_the_requiring_file() -> None:
     assert [source.name for source in evaluator.library.sources] == ["a/b.lisp", "a/c.lisp"]
 
 
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [("f g f", "f stands twice"), (":f", ":f is no name"), ("f 3", "3 is no name")],
+)
+def test_what_a_module_provides_is_names_each_once(names: str, why: str) -> None:
+    part = f"(provide {names})\n(defun f () 1)\n(defun g () 2)"
+    evaluator = Evaluator(modules={"lib/part": ModuleText("part.lisp", part)})
+    with pytest.raises((Problem, Problems)) as raised:
+        evaluator.load(Source("f.lisp", '(require "lib/part")'))
+    told = raised.value
+    found = told.diagnostic if isinstance(told, Problem) else told.diagnostics[0]
+    assert (found.code, found.message) == ("E-FORM-SHAPE", f"provide: {why}")
+
+
 @pytest.mark.parametrize("tried", [False, True])
 @pytest.mark.parametrize("provided_first", [False, True])
 def test_a_module_provides_what_it_imports(provided_first: bool, tried: bool) -> None:
