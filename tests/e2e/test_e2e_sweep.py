@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,31 @@ def test_a_point_that_a_killed_sweep_left_running_is_waited_for(folder: Folder) 
     held(done, 0)
     assert done.document["counts"] == {"finished": 2}
     assert [status(run)["attempt"] for run in runs.glob("x-*")] == [1, 1]
+
+
+def test_a_sweep_of_many_points_is_planned_in_seconds(folder: Folder) -> None:
+    head = "(defsweep s :random ((width (choice 8 16)) (share (uniform 0 1))) :n 20000)"
+    knob = '(defknob share 0.5 "Share." :type (float 0 1))'
+    folder.write("x.lisp", network(head=knob + head, run=":steps 2 :seed 1"))
+    began = time.monotonic()
+    said = document(folder, "--list")
+    assert time.monotonic() - began < 60  # each point evaluated: 40 minutes
+    assert said["counts"] == {"pending": 20_000}
+    name = said["points"][7]["point"]
+    done = folder("sweep", "x.lisp", "s", "--only", name, "-q", "--json")
+    held(done, 0)
+    assert done.document["counts"] == {"finished": 1, "pending": 19_999}
+    assert document(folder, "--list")["points"][7]["state"] == "finished"
+
+
+def test_points_of_one_experiment_are_one_run_also_at_once(folder: Folder) -> None:
+    head = '(defknob idle 1 "Read by nothing.") (defsweep s :grid ((idle (1 2 3))))'
+    folder.write("x.lisp", network(head=head))
+    done = folder("sweep", "x.lisp", "s", "--jobs", "3", "-q", "--json")
+    held(done, 0)
+    assert done.document["counts"] == {"finished": 3}
+    assert [point["reused"] for point in done.document["points"]] == [False, True, True]
+    assert len(list((folder.path / "runs").glob("x-*"))) == 1
 
 
 def test_states_are_right_while_a_sweep_runs_and_after_its_process_was_killed(

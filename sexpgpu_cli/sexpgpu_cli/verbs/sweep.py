@@ -23,7 +23,6 @@ from .status import NOT_YET
 
 if TYPE_CHECKING:
     from sexpgpu_core.spans import Source
-    from sexpgpu_core.sweeps import Point, Points
     from sexpgpu_core.sweeps.running import Plan
 
 
@@ -79,7 +78,7 @@ def ran(
     from sexpgpu_core.sweeps.running import Sweeping
 
     with Signals() as signals:
-        sweeping = Sweeping(plan, invocation.settings.runs, executor, signals)
+        sweeping = Sweeping(plan, invocation.settings.runs, executor, signals, said=invocation.say)
         if listed:
             return answered(invocation, sweeping.seen(), sweeping.path)
         if announce is not None:
@@ -118,7 +117,7 @@ def planned(
     jobs: int,
     asked: dict[str, Any],
 ) -> Plan:
-    """Every point as an experiment, known by its content. A point may be wrong, the file not."""
+    """Every point, each evaluated when its turn comes. A point may be wrong, the file not."""
     from sexpgpu_core import api
     from sexpgpu_core.sweeps.running import Plan
 
@@ -127,27 +126,24 @@ def planned(
     points = api.sweep(source, name, **chosen)
     if points.repeated is not None:
         invocation.say(f"{points.repeated.code}: {points.repeated.message}")
-    found = [_identified(source, points, point, chosen) for point in points.points]
+    given = {key: chosen[key] for key in ("sets", "steps")}
     words = _words(invocation, file, selection, {**asked, "jobs": jobs})
     return Plan(
         file,
         points,
-        [identity for identity, _ in found],
-        [code for _, code in found],
+        _identified(source, variant=points.variant, **given)[0],
+        lambda point: _identified(source, point=points.choice(point), **given),
         lambda point: [*words, "--point", points.choice(point).name],
         jobs=jobs,
     )
 
 
-def _identified(
-    source: Source, points: Points, point: Point, chosen: dict[str, Any]
-) -> tuple[str | None, str | None]:
-    """The experiment of a point, or the code of why it is none."""
+def _identified(source: Source, **chosen: Any) -> tuple[str | None, str | None]:
+    """The experiment of a choice, or the code of why it is none."""
     from sexpgpu_core import api
 
     try:
-        given = {key: chosen[key] for key in ("sets", "steps")}
-        return api.identity(api.load(source, point=points.choice(point), **given)), None
+        return api.identity(api.load(source, **chosen)), None
     except Problem as wrong:
         return None, wrong.diagnostic.code
     except Problems as wrong:
@@ -159,10 +155,13 @@ def _present(source: Source, plan: Plan, device: str | None) -> None:
     E-DEVICE-UNKNOWN, E-DEVICE-ABSENT."""
     from sexpgpu_core import api, training
 
-    sound = (p for p, of in zip(plan.points.points, plan.identities, strict=True) if of)
-    for point in list(sound)[:1]:
-        loaded = api.load(source, point=plan.points.choice(point))
+    for point in plan.points.points:
+        try:
+            loaded = api.load(source, point=plan.points.choice(point))
+        except (Problem, Problems):  # it is told when its turn comes
+            continue
         training.machine_of(api.device_for(loaded, device), None)
+        return
 
 
 def _words(

@@ -89,6 +89,11 @@ def _listed(path: Path, told: Callable[[Diagnostic], object]) -> Run | None:
     return run
 
 
+def readable(path: Path) -> Run | None:
+    """The run in a folder; None where it is none or cannot be read."""
+    return _listed(path, lambda fault: None)
+
+
 def folders(root: Path) -> list[Path]:
     """What lies below a root; nothing where there is none, or it cannot be read."""
     try:

@@ -25,7 +25,7 @@ FILE = "sweep.json"
 class Work(NamedTuple):
     """A point of a sweep that is run: `run` once it has a folder, `error` a code.
 
-    `identity` None: its file does not check.
+    `identity` None: it is not known yet, or its file does not check, which `error` says.
     """
 
     name: str
@@ -37,17 +37,22 @@ class Work(NamedTuple):
     error: str | None = None
 
 
-def folder_of(root: Path, file: str, points: Points, identities: Sequence[str | None]) -> Path:
-    """sweep-STEM-NAME-HASH: the same points of the same experiments are the same folder."""
-    told = repr((points.sweep.name, list(identities))).encode()
+def folder_of(root: Path, file: str, points: Points, content: str | None) -> Path:
+    """sweep-STEM-NAME-HASH: the same points over the same content of a file are one folder."""
+    told = repr((points.sweep.name, content, [tuple(point) for point in points.points])).encode()
     stem = clean(Path(file).stem) or "stdin"
     return root / f"sweep-{stem}-{points.sweep.name}-{hashlib.sha256(told).hexdigest()[:6]}"
 
 
-def document(points: Points, work: Sequence[Work], **facts: Any) -> dict[str, Any]:
+Known = dict[Path, tuple[Result, dict[str, Any]]]
+"""What runs that have finished say, by their folders: they are read once."""
+
+
+def document(points: Points, work: Sequence[Work], known: Known, **facts: Any) -> dict[str, Any]:
     """sweep.json, by contracts/schemas/sweep.json. `facts`: file state started_at heartbeat ..."""
     ranked = rank(points.sweep)
-    results = [_result(point, w, ranked) for point, w in zip(points.points, work)]
+    told_of = [_told(point, w, ranked, known) for point, w in zip(points.points, work)]
+    results = [result for result, _ in told_of]
     rows, otherwise = table(results, ranked, over(points.sweep))
     ids = {r.evaluation for r in results if r.evaluation is not None}
     told = {
@@ -59,7 +64,7 @@ def document(points: Points, work: Sequence[Work], **facts: Any) -> dict[str, An
         "counts": dict(Counter(w.state for w in work)),
         "rank": ranked.told() if ranked else None,
         "evaluation_id": ids.pop() if len(ids) == 1 else None,
-        "points": [_point(r, w) for r, w in zip(results, work)],
+        "points": [_point(r, w, more) for (r, more), w in zip(told_of, work)],
         "table": rows,
     }
     if otherwise:
@@ -67,15 +72,27 @@ def document(points: Points, work: Sequence[Work], **facts: Any) -> dict[str, An
     return dict(events.numbers(told))
 
 
-def _result(point: Point, work: Work, ranked: Rank | None) -> Result:
-    run = runs.read(work.run) if work.run is not None else None
-    if run is None:
-        return Result(point, work.state, None, None)
+def _told(
+    point: Point, work: Work, ranked: Rank | None, known: Known
+) -> tuple[Result, dict[str, Any]]:
+    """What a point came to, and how far its run is."""
+    run = None
+    if work.run is not None:
+        kept = known.get(work.run)
+        if kept is not None:
+            return kept[0]._replace(point=point), kept[1]
+        run = runs.read(work.run)
+    if run is None or work.run is None:
+        return Result(point, work.state, None, None), {}
     value = value_at(run, ranked) if ranked is not None else None
-    return Result(point, work.state, value, judged_by(run, ranked))
+    more = {key: run.status[key] for key in ("step", "elapsed")} if run.status else {}
+    told = Result(point, work.state, value, judged_by(run, ranked)), more
+    if work.state == "finished":
+        known[work.run] = told
+    return told
 
 
-def _point(result: Result, work: Work) -> dict[str, Any]:
+def _point(result: Result, work: Work, more: dict[str, Any]) -> dict[str, Any]:
     point = result.point
     told: dict[str, Any] = {
         **{"point": point.name, "values": point.values, "seed": point.seed},
@@ -84,11 +101,7 @@ def _point(result: Result, work: Work) -> dict[str, Any]:
     }
     if work.state == "pending":
         return told
-    told.update(reused=work.reused, exit=work.exit, error=work.error)
-    status = runs.read(work.run) if work.run is not None else None
-    if status is not None and status.status is not None:
-        told.update(step=status.status["step"], elapsed=status.status["elapsed"])
-    return told
+    return {**told, "reused": work.reused, "exit": work.exit, "error": work.error, **more}
 
 
 def find(root: Path, text: str) -> Path | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +20,26 @@ from ..runtime.control import Inbox
 from ..runtime.lock import Lock
 from ..runtime.signals import ENDINGS, Signals
 from ..runtime.status import FINAL, HEARTBEAT
-from .document import FILE, Work, document, folder_of, read
+from .document import FILE, Known, Work, document, folder_of, read
 from .executor import PREEMPTED, Executor
 from .points import Point, Points
 
 POLL = 0.05
+SAY = 5.0
+"""Seconds between two lines of how far a look at points is."""
 FINISHED = (0, 5)
 """Exits of a run that came to its end, its targets met or not."""
 
 
 class Plan(NamedTuple):
-    """What a sweep is to do. `command`: of a point by its name; `only`: whether a point is run;
-    `failed`: whether those that failed are."""
+    """What a sweep is to do. `content`: of the file without a point; `identify`: the experiment of
+    a point, or the code of why it is none, for some 0.1 s; `command`: of a point; `only`: whether a
+    point is run; `failed`: whether those that failed are."""
 
     file: str
     points: Points
-    identities: Sequence[str | None]
-    errors: Sequence[str | None]
+    content: str | None
+    identify: Callable[[Point], tuple[str | None, str | None]]
     command: Callable[[Point], Sequence[str]]
     executor: str = "local"
     jobs: int = 1
@@ -44,11 +47,39 @@ class Plan(NamedTuple):
     failed: bool = False
 
 
-def works(plan: Plan, root: Path) -> list[Work]:
-    """What has become of each point so far, by the runs below the root."""
-    listed = runs.listing(root)
-    found = zip(plan.points.points, plan.identities, plan.errors)
-    return [_work(point.name, identity, error, listed) for point, identity, error in found]
+def works(
+    plan: Plan, listed: Sequence[runs.Run], told: Callable[[str], None] = lambda line: None
+) -> list[Work]:
+    """What has become of each point so far. Only points whose values a run has are evaluated, to
+    be sure that it is theirs; `told` how far that is where it takes long."""
+    made, said, points = [], time.monotonic(), plan.points.points
+    knobs = points[0].values.keys()
+    known = {
+        _choice({k: v for k, v in run.manifest["selection"]["values"].items() if k in knobs}, seed)
+        for run in listed
+        for seed in [run.manifest["seed"]]
+    }
+    for number, point in enumerate(points):
+        work = Work(point.name, None)
+        if _choice(point.values, point.seed) in known:
+            work = _work(point.name, *plan.identify(point), listed)
+        made.append(work)
+        if time.monotonic() - said > SAY:
+            said = time.monotonic()
+            told(f"{number + 1} of {len(points)} points looked up")
+    return made
+
+
+def _choice(values: Mapping[str, str], seed: int) -> tuple[frozenset[tuple[str, str]], int]:
+    """What tells points from each other, whichever way their numbers are written."""
+    return frozenset((knob, _plain(text)) for knob, text in values.items()), seed
+
+
+def _plain(text: str) -> str:
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
 
 
 def _work(name: str, identity: str | None, error: str | None, listed: Sequence[runs.Run]) -> Work:
@@ -82,11 +113,14 @@ class Sweeping:
         executor: Executor,
         signals: Signals,
         clock: Clock | None = None,
+        said: Callable[[str], None] = lambda line: None,
     ) -> None:
         self.plan, self.root, self.executor, self.signals = plan, root, executor, signals
         self.clock = clock or Clock()
-        self.path = folder_of(root, plan.file, plan.points, plan.identities)
-        self.works = works(plan, root)
+        self.path = folder_of(root, plan.file, plan.points, plan.content)
+        self._before = runs.listing(root)
+        self.works = works(plan, self._before, said)
+        self._known: Known = {}
         self._flying: dict[int, Any] = {}
         self._started, self._written = self.clock.stamp(), 0.0
         self._asked = False
@@ -115,9 +149,14 @@ class Sweeping:
                 if self.signals.reason is not None:
                     waiting.clear()
                     self._cancel()
-                while waiting and len(self._flying) < self.plan.jobs:
-                    self._submit(waiting.pop(0))
-                waiting += self._settle(told)
+                later: list[int] = []
+                while self._free(waiting):
+                    number = waiting.pop(0)
+                    if self._twin(number):
+                        later.append(number)
+                    elif self._sound(number, told):
+                        self._submit(number)
+                waiting += [*later, *self._settle(told)]
                 time.sleep(POLL)
             return self.write(self.state)
         finally:
@@ -145,6 +184,7 @@ class Sweeping:
         return document(
             self.plan.points,
             self.works,
+            self._known,
             file=self.plan.file,
             state=state,
             started_at=self._started,
@@ -177,9 +217,51 @@ class Sweeping:
         return "stopped" if left else "finished"
 
     def _wanted(self, work: Work) -> bool:
-        if work.identity is None or not self.plan.only(work.name):
+        if work.error is not None and work.identity is None:
+            return False
+        if not self.plan.only(work.name):
             return False
         return work.state != "finished" and (work.state != "failed" or self.plan.failed)
+
+    def _free(self, waiting: Sequence[int]) -> bool:
+        """Whether one more is begun now."""
+        asked = self.signals.reason is not None
+        return bool(waiting) and not asked and len(self._flying) < self.plan.jobs
+
+    def _identified(self, number: int) -> Work:
+        """A point whose experiment is known, or why it is none."""
+        work = self.works[number]
+        if work.identity is None and work.error is None:
+            identity, error = self.plan.identify(self.plan.points.points[number])
+            work = _work(work.name, identity, error, self._runs(identity))
+            self.works[number] = work
+        return work
+
+    def _twin(self, number: int) -> bool:
+        """Whether another point in flight is of the same experiment, and is waited for."""
+        identity = self._identified(number).identity
+        same = [n for n in self._flying if self.works[n].identity == identity]
+        return identity is not None and bool(same)
+
+    def _sound(self, number: int, told: Callable[[Work], None]) -> bool:
+        """Whether a point is to be run, now that its experiment is known."""
+        work = self.works[number]
+        if work.identity is not None and work.state == "pending":  # its twin may have ended
+            work = _work(work.name, work.identity, None, self._runs(work.identity))
+            self.works[number] = work
+        if self._wanted(work):
+            return True
+        told(work)
+        return False
+
+    def _runs(self, identity: str | None) -> list[runs.Run]:
+        """Runs of an experiment, newest first: of those at the beginning, and those made since."""
+        if identity is None:
+            return []
+        paths = {r.path for r in self._before if r.manifest["experiment_id"] == identity}
+        paths |= {p for p in runs.folders(self.root) if f"-{identity[:6]}" in p.name}
+        found = [run for path in paths if (run := runs.readable(path)) is not None]
+        return sorted(found, key=lambda r: (r.manifest["created_at"], r.path.name), reverse=True)
 
     def _submit(self, number: int) -> None:
         if self._live(number):  # a sweep that was killed left it: it is waited for
@@ -219,17 +301,17 @@ class Sweeping:
         ended = [number for number, code in codes.items() if code is not None]
         if not ended and not self._due:
             return left
-        listed = runs.listing(self.root)
         for number, code in codes.items():
-            self._look(number, code, listed)
+            self._look(number, code)
         for number in ended:
             del self._flying[number]
             told(self.works[number])
         self.write("running")
         return left
 
-    def _look(self, number: int, code: int | None, listed: Sequence[runs.Run]) -> None:
+    def _look(self, number: int, code: int | None) -> None:
         before = self.works[number]
+        listed = self._runs(before.identity)
         work = _work(before.name, before.identity, None, listed)._replace(reused=False)
         if code is None:
             live = work.run is not None and work.state not in (*FINAL, "lost", "pending")
