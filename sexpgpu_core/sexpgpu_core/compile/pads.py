@@ -52,9 +52,9 @@ def _beyond(loader: Loader, stage: str, graph: Graph) -> Diagnostic | None:
     declared = loader.declaration.stages[stage]
     windows = declared.windows or loader.declaration.windows
     bound = bounds(graph).get("tokens")
-    if windows is None or bound is None or windows.pad in (bound.ignored, 0):
+    if windows is None or bound is None or windows.short == "drop":
         return None
-    if 0 <= windows.pad < bound.size:
+    if 0 <= windows.pad < bound.size or windows.pad == bound.ignored:
         return None
     axis = f"indexes an axis of {bound.size:,}"
     return diagnostic(

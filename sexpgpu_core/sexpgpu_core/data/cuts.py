@@ -299,7 +299,6 @@ class Documents:
         self._source, self.windows, self._seed = source, cut, seed
         kind = (stage.order or "").lstrip(":")
         wrong = documents.refuse(cut, kind)
-        wrong = wrong or documents.beyond(cut, source.header.get("vocab"))
         if wrong is not None:
             raise wrong
         self._streams = kind == "streams"

@@ -208,18 +208,6 @@ def _packed(lengths: np.ndarray, size: int) -> np.ndarray:
     return found
 
 
-def beyond(windows: Windows, vocab: int | None) -> Problem | None:
-    """Where windows are filled with what is no token."""
-    if vocab is None or windows.pad < vocab or windows.short == "drop":
-        return None
-    return problem(
-        "E-OPTION-VALUE",
-        f":pad {windows.pad:,} is no token: there are {vocab:,}, from 0 to {vocab - 1:,}",
-        hint="weights are 0 where windows are filled, so any token will do",
-        option="pad",
-    )
-
-
 def refuse(windows: Windows, kind: str) -> Problem | None:
     """What does not go with documents."""
     if kind == "random":

@@ -172,9 +172,6 @@ CLAUSES = {
     "documents-number": text("(windows 9 :documents 0)", VALUE, "(text-files", "no token of the"),
     "short-anywhere": text("(windows 9 :short :drop)", VALUE, ":drop", "is of documents"),
     "pad-anywhere": text("(windows 9 :pad 3)", VALUE, "3", "is of documents"),
-    "pad-beyond": text(
-        "(windows 9 :documents t :pad 99)", VALUE, "(text-files", "is no token", "chars"
-    ),
     "mixture-none": mixture("", VALUE, "(mixture", "1 to 32 sources"),
     "mixture-0": mixture('(a 0 (text-files "t.txt"))', VALUE, "0", "the weight of a is 0"),
     "mixture-twice": mixture(
