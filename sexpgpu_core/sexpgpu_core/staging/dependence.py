@@ -89,6 +89,8 @@ class BatchAxes:
             return NONE
         if any(axis in (MIXED, ROW) for _, axis in reached):
             return ROW if all(axis == ROW for _, axis in reached) else MIXED
+        if node.operation == "slice" and self._begun(node):
+            return 0
         if node.operation == "reshape":
             return self._reshaped(node.operands[0].type, node.types[0], reached[0][1])
         operands = tuple([v.node.types[v.result] for v in node.operands])
@@ -110,6 +112,12 @@ class BatchAxes:
                 return MIXED
             found |= targets
         return found.pop() if len(found) == 1 else MIXED
+
+    def _begun(self, node: Node) -> bool:
+        """Whether it takes of a pass's own rows those that its short last batch has (R3)."""
+        state = node.operands[0].node
+        short = state.operation == "input" and state.get("kind") == "rows"
+        return short and node.types[0].shape[0] == self._rows and node.get("starts")[0] == 0
 
     @staticmethod
     def _all_of(node: Node, rows: int, targets: set[int]) -> bool:
