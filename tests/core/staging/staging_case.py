@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sexpgpu_core.data.kinds import SOURCES
+from sexpgpu_core.data.kinds import SOURCES, TOKENIZERS, tokenizer_table
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems
 from sexpgpu_core.evaluator.definitions import BUILTINS
 from sexpgpu_core.evaluator.evaluator import Evaluator
@@ -64,7 +64,8 @@ def whole(**parts: str) -> str:
 
 
 def declared(text: str, **more: Any) -> tuple[Experiment, Evaluator]:
-    return declare(Source("test.lisp", text), modules=MODULES, sources=KINDS, **more)
+    known = {"sources": KINDS, "tokenizers": tokenizer_table(TOKENIZERS)}
+    return declare(Source("test.lisp", text), modules=MODULES, **known, **more)
 
 
 def traced(
