@@ -298,26 +298,11 @@ def test_standard_input_lies_where_it_is_said_to(sound: Folder, words: tuple[str
     text = '(require "./double.lisp" :import (twice))\n' + network()
     named = (*words, "--stdin-name", "in/x.lisp")
     command = [sys.executable, "-m", "sexpgpu_cli", *named, "--json"]
-    done = subprocess.run(
-        command,
-        cwd=sound.path,
-        env=sound.environment(),
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given = {"cwd": sound.path, "env": sound.environment(), "input": text, "check": False}
+    done = subprocess.run(command, capture_output=True, text=True, **given)
     assert done.returncode == 0, done.stdout
     command[-1:] = ["--set", "width=x", "--json"]
-    wrong = subprocess.run(
-        command,
-        cwd=sound.path,
-        env=sound.environment(),
-        input=text,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    wrong = subprocess.run(command, capture_output=True, text=True, **given)
     assert wrong.returncode == 1
 
 

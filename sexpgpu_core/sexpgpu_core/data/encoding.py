@@ -10,7 +10,23 @@ from ..diagnostics import problem
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..experiment.protocols import Options
     from .rows import Rows
+    from .tokenized import Chosen
+
+
+def is_chars(options: Options) -> bool:
+    """Whether a source's tokens are characters."""
+    return bool(options.get("tokenizer") == ":chars")
+
+
+def tabled(options: Options) -> Chosen | None:
+    """The tokenizer of a source; None of `:bytes` and `:chars`, whose tokens need no table."""
+    if options.get("tokenizer") in (None, True, ":bytes", ":chars"):
+        return None
+    from . import tokenized
+
+    return tokenized.chosen(options)
 
 
 class Bytes:

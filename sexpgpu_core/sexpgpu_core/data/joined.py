@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Header, Options
 from . import files, index
-from .encoding import Characters, Encoding, ranked
+from .encoding import Characters, Encoding, is_chars, ranked, tabled
 from .pieces import pieces
 from .rows import FileRows, Rows, rows_of
 from .scanning import Piece
@@ -45,18 +45,18 @@ def _told(found: Mapping[str, Any], paths: Sequence[Path], options: Options) -> 
 
 
 def _vocabulary(found: Mapping[str, Any], options: Options) -> dict[str, Any]:
-    of = _tabled(options)
+    of = tabled(options)
     if of is not None:
         return {"vocab": of.vocabulary, "tokenizer": of.said}
-    return {"vocab": len(found["characters"]) if _is_chars(options) else 256}
+    return {"vocab": len(found["characters"]) if is_chars(options) else 256}
 
 
 def _indexed(paths: Sequence[Path], options: Options, needs: str = "") -> index.Index:
-    names, of = [name for name, _ in options["tokens"]], _tabled(options)
+    names, of = [name for name, _ in options["tokens"]], tabled(options)
     return index.indexed(
         "joined",
         paths,
-        (names, _is_chars(options) if of is None else of.said),
+        (names, is_chars(options) if of is None else of.said),
         lambda reading: _scan(paths, options, reading),
         before=lambda: _before(options),
         needs=needs,
@@ -67,20 +67,7 @@ def _before(options: Options) -> Header:
     """What is known without a scan."""
     found: dict[str, Any] = {"tokens": None, "documents": None, "characters": ""}
     told = _told(found, (), options)
-    return {**told, "vocab": None} if _is_chars(options) else told
-
-
-def _tabled(options: Options) -> Any:
-    """The tokenizer that has a table of tokens (tokenized.Chosen), or None."""
-    if options.get("tokenizer") in (None, True, ":bytes", ":chars"):
-        return None
-    from . import tokenized
-
-    return tokenized.chosen(options)
-
-
-def _is_chars(options: Options) -> bool:
-    return bool(options.get("tokenizer") == ":chars")
+    return {**told, "vocab": None} if is_chars(options) else told
 
 
 # The scan -------------------------------------------------------------------------------------
@@ -89,8 +76,8 @@ def _is_chars(options: Options) -> bool:
 def _scan(paths: Sequence[Path], options: Options, reading: index.Scan) -> dict[str, Any]:
     """Texts to the cache: their code units, then how many tokens each has."""
     names = [name for name, _ in options["tokens"]]
-    chars, lengths, seen = _is_chars(options), array("q"), set[str]()
-    of = _tabled(options)
+    chars, lengths, seen = is_chars(options), array("q"), set[str]()
+    of = tabled(options)
     with reading.filled("joined") as into:
         join = _joins(chars, into, lengths, seen) if of is None else _encodes(of, into, lengths)
         for piece in pieces("jsonl", paths, options, reading.open):
@@ -172,8 +159,8 @@ class JoinedTexts(Encoding):
         paths = tuple(files.paths_of(options["arguments"], options["base"]))
         found, given = _indexed(paths, options, "joined")
         count, where = found["tokens"], index.place("joined", given)
-        chars, weights = _is_chars(options), [weight for _, weight in options["tokens"]]
-        of = _tabled(options)
+        chars, weights = is_chars(options), [weight for _, weight in options["tokens"]]
+        of = tabled(options)
         unit = of.bytes if of is not None else 4 if chars else 1
         lengths = np.fromfile(where, np.int64, offset=count * unit)
         self._ends = np.cumsum(lengths)

@@ -10,12 +10,15 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..caches import remembered
 from ..experiment.protocols import Header, Options
 from . import files
-from .encoding import Bytes, Characters, Encoding, rank_type, ranked, ranks
+from .encoding import Bytes, Characters, Encoding, is_chars, rank_type, ranked, ranks, tabled
+
+if TYPE_CHECKING:
+    from .tokenized import Chosen
 
 _SKIPPED = frozenset(
     ("site-packages", "dist-packages", "test", "tests", "idle_test", "__pycache__", "_bundled")
@@ -30,8 +33,9 @@ _PART = 1 << 20
 
 def files_header(options: Options) -> Header:
     """Tokens and vocabulary of `(text-files PATH ... [:tokenizer :chars])`."""
-    if _is_tabled(options):
-        return _tabled_header(_written(options), options)
+    of = tabled(options)
+    if of is not None:
+        return _tabled_header(of, _written(options), options)
     return _header(_written(options), options)
 
 
@@ -41,10 +45,11 @@ def stdlib_header(options: Options) -> Header:
     Nothing is read again while the interpreter and its folder are the same; `content` is the hash
     of what was read, `bytes` and `files` its size.
     """
-    if _is_tabled(options):
-        return _tabled_header(_stdlib(options), options)
+    of = tabled(options)
+    if of is not None:
+        return _tabled_header(of, _stdlib(options), options)
     root = os.path.dirname(os.__file__)
-    limit, chars = options.get("limit"), _is_chars(options)
+    limit, chars = options.get("limit"), is_chars(options)
     stamp = (sys.version, root, os.stat(root).st_mtime_ns, limit, chars)
 
     def scan() -> dict[str, Any]:
@@ -91,7 +96,7 @@ def _modules(folder: str) -> Iterator[tuple[str, int]]:
 
 def _header(paths: tuple[Path, ...], options: Options) -> Header:
     fields = {"tokens": ("i32", ())}
-    if _is_chars(options):
+    if is_chars(options):
         (lengths, characters), _ = _indexed(paths)
         length, vocab = sum(lengths), len(characters)
     else:
@@ -99,20 +104,9 @@ def _header(paths: tuple[Path, ...], options: Options) -> Header:
     return {"tokens": length, "fields": fields, "vocab": vocab, "paths": paths}
 
 
-def _is_chars(options: Options) -> bool:
-    return bool(options.get("tokenizer") == ":chars")
-
-
-def _is_tabled(options: Options) -> bool:
-    """Whether the tokenizer is neither of the two that need no table of tokens."""
-    return options.get("tokenizer") not in (None, True, ":bytes", ":chars")
-
-
-def _tabled_header(paths: tuple[Path, ...], options: Options) -> Header:
+def _tabled_header(of: Chosen, paths: tuple[Path, ...], options: Options) -> Header:
     from . import tokenized
 
-    of = tokenized.chosen(options)
-    assert of is not None
     return {**tokenized.header(of, paths, options.get("limit")), "paths": paths}
 
 
@@ -173,10 +167,11 @@ class FileText(Encoding):
     def _load(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
         import numpy as np
 
-        if _is_tabled(options):
-            self._load_tabled(paths, limit, options)
+        of = tabled(options)
+        if of is not None:
+            self._load_tabled(of, paths, limit)
             return
-        if not _is_chars(options):
+        if not is_chars(options):
             self.coder = Bytes()
             from .rows import FileRows, Joined
 
@@ -200,11 +195,9 @@ class FileText(Encoding):
             none = np.empty(0, rank_type(self.characters))
             self._tokens = np.concatenate([none, *(ranks(p, self.characters) for p in points)])
 
-    def _load_tabled(self, paths: tuple[Path, ...], limit: int | None, options: Options) -> None:
+    def _load_tabled(self, of: Chosen, paths: tuple[Path, ...], limit: int | None) -> None:
         from . import tokenized
 
-        of = tokenized.chosen(options)
-        assert of is not None
         self._tokens, lengths = tokenized.rows(of, paths, limit)
         self._edges, self.coder = [0, *accumulate(lengths)], tokenized.coder_of(of)
 

@@ -40,12 +40,9 @@ class Chosen(NamedTuple):
 
 
 def chosen(options: Options) -> Chosen | None:
-    """The tokenizer of a source; None of `:bytes` and `:chars`, whose tokens need no table.
+    """What encoding.tabled gives of a name that is written otherwise than core's own two.
     Raises E-DATA-MISSING of its files, E-DATA-FORMAT, E-PLUGIN-BROKEN."""
-    written = options.get("tokenizer")
-    if written in (None, True, ":bytes", ":chars"):
-        return None
-    row, named = tokenizer_of(written, options["tokenizers"])
+    row, named = tokenizer_of(options["tokenizer"], options["tokenizers"])
     if row.name in ("bytes", "chars"):
         return None
     base = options["base"]
