@@ -30,48 +30,41 @@ from sexpgpu_core.checkpoint.folder import Checkpoints
 from sexpgpu_core.checkpoint.shared import FILE as FROZEN
 from sexpgpu_core.diagnostics import Problem
 
-PLAIN = """(require "sexpgpu/nn")
+FORMS = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
 (defloader d
   (source (digits))
   (stage :train :split (0 0.8))
   (stage :val :split (0.8 1))
   (batch 32))
-(defmodel net (x) (nn:layers x (list {width} {width} 10) :dropout 0.1))
+{models}
 (defun objective (&key image label)
   (metric "loss" (nn:cross-entropy (net image) label)))
 (defeval val :loader (d :val) :every 20)
-(defun optimizer () (groups :clip-norm 1.0 :ema 0.99 (group :rest (optim:adamw :lr 1e-3))))
+(defun optimizer () (groups :clip-norm 1.0 {groups}))
 (defrun :steps {steps} :seed 3 :log-every 5
         :checkpoint (:every {every} :keep 2 :best ("val/loss" :min))
-        :diagnostics (:every 10 :select ("grad/norm" "act/std/net")))
+        :diagnostics (:every 10 :select ("grad/norm" {select})))
 """
-ADAPTED = """(require "sexpgpu/nn")
-(require "sexpgpu/optim")
-(defloader d
-  (source (digits))
-  (stage :train :split (0 0.8))
-  (stage :val :split (0.8 1))
-  (batch 32))
-(defmodel adapted (x out)
+"""What both files have in common."""
+
+PLAIN = {
+    "models": "(defmodel net (x) (nn:layers x (list {width} {width} 10) :dropout 0.1))",
+    "groups": ":ema 0.99 (group :rest (optim:adamw :lr 1e-3))",
+    "select": '"act/std/net"',
+}
+ADAPTED = {
+    "models": """(defmodel adapted (x out)
   (defparam w ((dim x -1) out))
   (defparam down ((dim x -1) 4) :init (normal 0.1))
   (defparam up (4 out) :init 0)
   (+ (matmul x w) (matmul (matmul x down) up)))
 (defmodel net (x)
   (adapted (relu (adapted (/ x 16.0) {wide} :name "in")) 10 :name "out"))
-(load-params "base.safetensors" :into "net" :missing ("**/down" "**/up"))
-(defun objective (&key image label)
-  (metric "loss" (nn:cross-entropy (net image) label)))
-(defeval val :loader (d :val) :every 20)
-(defun optimizer ()
-  (groups :clip-norm 1.0
-          (group (select :path "**/w") :frozen)
-          (group :rest (optim:adamw :lr 1e-3))))
-(defrun :steps {steps} :seed 3 :log-every 5
-        :checkpoint (:every {every} :keep 2 :best ("val/loss" :min))
-        :diagnostics (:every 10 :select ("grad/norm")))
-"""
+(load-params "base.safetensors" :into "net" :missing ("**/down" "**/up"))""",
+    "groups": '(group (select :path "**/w") :frozen) (group :rest (optim:adamw :lr 1e-3))',
+    "select": "",
+}
 """Its frozen values are 38 kB for each of `width`: 4.8 MB, which take a while to be written."""
 
 WRITING = (".tmp-*", ".trash-*")
@@ -94,21 +87,31 @@ class Size(NamedTuple):
     every: int = 10
     mean: float = 1.5
 
+    @property
+    def wide(self) -> int:
+        """The width of a layer whose weights are frozen."""
+        return self.width * 128
+
+
+def text(parts: Mapping[str, str], size: Size) -> str:
+    """A run file of the forms that both have and of its own parts."""
+    sizes = {**size._asdict(), "wide": size.wide}
+    return FORMS.format(**{name: part.format(**sizes) for name, part in parts.items()}, **sizes)
+
 
 class Killer:
     """One file, the run of it that nobody kills, and one that is killed again and again."""
 
-    def __init__(self, folder: Path, text: str, size: Size, seed: int) -> None:
+    def __init__(self, folder: Path, parts: Mapping[str, str], size: Size, seed: int) -> None:
         self.folder, self.size = folder, size
         self.random = random.Random(seed)
         self.phases: collections.Counter[str] = collections.Counter()
         self.kills = self.ends = 0
-        self.aims = (*WRITING, SHARING) if text == ADAPTED else WRITING
-        wide = size.width * 128
+        self.aims = (*WRITING, SHARING) if parts is ADAPTED else WRITING
         folder.mkdir(exist_ok=True)
-        (folder / "x.lisp").write_text(text.format(**size._asdict(), wide=wide), encoding="utf-8")
-        if text == ADAPTED:
-            _base(folder / "base.safetensors", wide)
+        (folder / "x.lisp").write_text(text(parts, size), encoding="utf-8")
+        if parts is ADAPTED:
+            _base(folder / "base.safetensors", size.wide)
         began = time.monotonic()
         if code := self._start("whole").wait():
             raise Wrong(f"the run that nobody killed ended with {code}")
@@ -250,8 +253,8 @@ def _numbers(run: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def kill(folder: Path, kills: int, size: Size, seed: int, told: Any = None) -> list[Killer]:
     """So many kills of runs of the two files, each of which has at least a third. Raises Wrong."""
-    texts = {"plain": PLAIN, "adapted": ADAPTED}
-    killers = [Killer(folder / n, t, size, seed + i) for i, (n, t) in enumerate(texts.items())]
+    files = {"plain": PLAIN, "adapted": ADAPTED}
+    killers = [Killer(folder / n, p, size, seed + i) for i, (n, p) in enumerate(files.items())]
     chance = random.Random(seed)
     while (done := sum(killer.kills for killer in killers)) < kills:
         behind = [killer for killer in killers if 3 * killer.kills < done]
