@@ -47,10 +47,21 @@ def _type(row: Row) -> str:
 
 def _parameters(rows: list[Row]) -> list[str]:
     cells = [
-        [r["path"], _type(r), f"{r['count']:,}", f"group {r['group'] or '-'}", r.get("init", "")]
+        [
+            r["path"], _type(r), _fate(r), _cut(r.get("lr", "-")), _cut(r.get("decay", "-")),
+            r["stored"], " ".join(r.get("tied", r["through"])) or "-", r.get("init", ""),
+        ]
         for r in rows
-    ]
-    return table(["parameter", "type", "elements", "", "init"], cells, left=2)
+    ]  # fmt: skip
+    head = ["parameter", "type", "group", "lr", "decay", "kept in", "read by", "init"]
+    return table(head, cells, left=2)
+
+
+def _fate(row: Row) -> str:
+    """Who trains it."""
+    if row["trainable"]:
+        return f"{row['group']}"
+    return f"{row['group']}, frozen" if row["group"] else "not trained"
 
 
 def _groups(rows: list[Row]) -> list[str]:

@@ -103,6 +103,8 @@ def _numbers(status: Mapping[str, Any]) -> list[tuple[str, str]]:
     for target in status["targets"][:2]:
         met = "met" if target["met"] else "not met"
         rows.append(("target", f"{target['metric']} {target['goal']} {target['threshold']}: {met}"))
+    if reads := (status.get("summary") or {}).get("test_reads"):
+        rows.append((":test stages", f"read {reads} times" if reads > 1 else "read once"))
     return rows
 
 

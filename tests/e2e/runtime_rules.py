@@ -6,6 +6,9 @@ last section, is not there yet.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 BUNDLES = "## Bundles and remote runs"
 
 TABLE = """
@@ -175,12 +178,18 @@ rank the points with mean and spread
 """
 
 
-def rules() -> dict[str, list[str]]:
-    """Words of the page -> names of tests."""
+def rules(table: str = TABLE) -> dict[str, list[str]]:
+    """Words of a page -> names of tests."""
     found: dict[str, list[str]] = {}
-    for line in TABLE.strip().splitlines():
+    for line in table.strip().splitlines():
         if line.startswith("  "):
             found[next(reversed(found))].append(line.strip())
         elif not line.startswith("#"):
             found[line] = []
     return found
+
+
+def held_here(tests: Path) -> set[str]:
+    """Names of all tests below a folder."""
+    texts = (path.read_text(encoding="utf-8") for path in tests.rglob("test_*.py"))
+    return {name for text in texts for name in re.findall(r"^def (test_\w+)", text, re.M)}

@@ -42,26 +42,38 @@ def subject(compiled: Compiled, operations: Operations, speed: Speed | None) -> 
 
 
 def parameters(of: Subject) -> list[dict[str, Any]]:
-    """In order of first use. All are reached: a parameter that is not does not compile."""
+    """The fate of each, in order of first use. One that a group trains is reached by its loss, or
+    the file does not compile; `through`: the operations that read it, by which a gradient comes."""
     readers = _readers(of.stage.traced.graph)
     found = []
     for path, p in of.stage.traced.parameters.items():
-        number = of.stage.optimization.group_of.get(path)
-        facts: dict[str, str] = {}
-        if number is not None:
-            facts.update(of.stage.optimization.groups[number].facts)
+        trained = path in of.stage.optimization.updates
         row: dict[str, Any] = {
             "path": path, "dtype": p.type.dtype, "shape": list(p.type.shape), "count": p.type.size,
-            "group": None if number is None else str(number + 1), "reached": True,
-            "trainable": path in of.stage.optimization.updates, "init": str(p.init),
+            **_group(of, path), "reached": trained, "trainable": trained, "init": str(p.init),
+            "stored": of.compiled.job.persistent.types[f"parameter:{path}"].dtype,
+            "through": list(dict.fromkeys(readers.get(path, ()))),
         }  # fmt: skip
-        row.update((key, facts[key]) for key in ("decay", "lr") if key in facts)
-        if p.uses > 1 and path in readers:
+        if len(readers.get(path, ())) > 1:
             row["tied"] = readers[path]
         if p.span is not None:
             row["file"], row["span"] = place(p.span)
         found.append(row)
     return found
+
+
+def _group(of: Subject, path: str) -> dict[str, str | None]:
+    """Which one has a parameter, and how fast that learns and decays where it says so."""
+    number = of.stage.optimization.group_of.get(path)
+    if number is None:
+        return {"group": None}
+    said = dict(of.stage.optimization.groups[number].facts)
+    kept = {key: said[fact] for key, fact in FACTS.items() if fact in said}
+    return {"group": str(number + 1), **kept}
+
+
+FACTS = {"lr": "lr", "decay": "weight-decay"}
+"""What is told of a group -> its optimizer's word."""
 
 
 def _readers(graph: Graph) -> dict[str, list[str]]:

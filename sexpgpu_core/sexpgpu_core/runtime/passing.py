@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic
-from . import artifacts, cadence
+from . import artifacts, cadence, events
 from .evaluation import Wrong, run_pass
 from .fault import warning
 from .folder import RunFolder
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class Passes:
     """`due`: what fell due and was broken off, as a checkpoint keeps it; `test_reads`: how often a
-    :test stage was read."""
+    :test stage was read, in all attempts."""
 
     def __init__(
         self,
@@ -44,8 +44,16 @@ class Passes:
         self.test_reads = 0
 
     def restore(self, document: Mapping[str, Any]) -> None:
-        """What was due at a checkpoint."""
+        """What was due at a checkpoint. Whoever read a :test stage has read it: what a resume drops
+        counts too."""
         self.due = list(document.get("due", []))
+        told = events.read(self._folder.path / "events.jsonl")
+        self.test_reads = sum(e["event"] == "eval" and self._tests(e["pass"]) for e in told)
+
+    def _tests(self, name: str) -> bool:
+        """Whether a pass, which may be no longer of the file, reads a :test stage."""
+        facts = self._job.passes.get(name)
+        return facts is not None and facts.loader is not None and facts.stage == "test"
 
     def take(self) -> list[str]:
         """The passes that were due, which are so no longer."""
@@ -100,7 +108,7 @@ class Passes:
         if result.wrong is not None and name not in self._told:
             self._told.add(name)
             self._folder.events.warn(_wrong(name, result.wrong), progress.step, once=False)
-        self.test_reads += facts.stage == "test" and loader is not None
+        self.test_reads += self._tests(name)
         files = artifacts.save(self._folder.path, facts, progress.step, result.arrays)
         self._report.passed(name, result, progress, clock() - began, files)
         return True
