@@ -49,7 +49,7 @@ def _parameters(rows: list[Row]) -> list[str]:
     cells = [
         [
             r["path"], _type(r), _fate(r), _cut(r.get("lr", "-")), _cut(r.get("decay", "-")),
-            r["stored"], " ".join(r.get("tied", r["through"])) or "-", r.get("init", ""),
+            r["stored"], " ".join(r["tied"] if "tied" in r else r["through"]) or "-", r.get("init", ""),
         ]
         for r in rows
     ]  # fmt: skip
