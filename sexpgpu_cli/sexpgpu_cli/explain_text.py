@@ -49,12 +49,17 @@ def _parameters(rows: list[Row]) -> list[str]:
     cells = [
         [
             r["path"], _type(r), _fate(r), _cut(r.get("lr", "-")), _cut(r.get("decay", "-")),
-            r["stored"], " ".join(r["tied"] if "tied" in r else r["through"]) or "-", r.get("init", ""),
+            r["stored"], _readers(r), r.get("init", ""),
         ]
         for r in rows
     ]  # fmt: skip
     head = ["parameter", "type", "group", "lr", "decay", "kept in", "read by", "init"]
     return table(head, cells, left=2)
+
+
+def _readers(row: Row) -> str:
+    """Operations that read it, each read where there are several."""
+    return " ".join(row["tied"] if "tied" in row else row["through"]) or "-"
 
 
 def _fate(row: Row) -> str:
