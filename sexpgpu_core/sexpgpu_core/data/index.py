@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ _HASHED = 1 << 30
 
 _BEGIN = 4096
 """Bytes by which a copy is looked for; its hash then says whether it is one."""
+
+_YOUNG = 60.0
+"""Seconds in which a file may be there whose writer has not locked it yet."""
 
 _TELLS = 5.0
 """Seconds between two words about how far a scan is."""
@@ -62,10 +66,12 @@ def indexed(
     *,
     before: Callable[[], Header],
     needs: str = "",
+    doing: str = "scanning",
 ) -> Index:
     """The facts of files, by one scan that reads them whole; kept by their content and by `said`.
 
     `before`: what is known without a scan. `needs`: a file of the scan's that is to be there.
+    `doing`: what the scan is called.
     Raises Unscanned in a check of large files, else what `scan` raises.
     """
     hashes = known(paths)
@@ -75,7 +81,7 @@ def indexed(
         return Index(found, given)
     if left(paths):
         raise Unscanned(unscanned(paths), before())
-    with Scan(paths) as reading:
+    with Scan(paths, doing) as reading:
         found = scan(reading)
         given = (reading.hashes(), said)
         reading.keep(given)
@@ -137,19 +143,20 @@ def _begins(paths: Iterable[Path]) -> tuple[tuple[int, str], ...]:
 class Scan:
     """One reading of files: their hashes, and files of the cache that it fills."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths, self._size, self._done = paths, size(paths), 0
+    def __init__(self, paths: Sequence[Path], doing: str) -> None:
+        self._paths, self._doing, self._size, self._done = paths, doing, size(paths), 0
         self._hashes: dict[Path, str] = {}
-        self._made: dict[str, Path] = {}
+        self._made = contextlib.ExitStack()
+        self._named: dict[str, tuple[Path, BinaryIO]] = {}
         self._began = self._told = time.monotonic()
+        self._long = self._size >= SCANNED
 
     def __enter__(self) -> Scan:
         self._tell("")
         return self
 
     def __exit__(self, *_: object) -> None:
-        for path in self._made.values():
-            path.unlink(missing_ok=True)
+        self._made.close()
 
     @contextlib.contextmanager
     def open(self, path: Path) -> Iterator[BinaryIO]:
@@ -164,13 +171,12 @@ class Scan:
         if stamp == files.stamp(path):
             files.hash_known(stamp, self._hashes[path])
 
-    @contextlib.contextmanager
-    def filled(self, what: str) -> Iterator[BinaryIO]:
+    def filled(self, what: str) -> BinaryIO:
         """A file of the cache, to be written."""
         path = _folder() / f".scan.{os.getpid()}.{id(self)}.{what}"
-        self._made[what] = path
-        with open(path, "w+b") as file:
-            yield file
+        file = self._made.enter_context(_unfinished(path))
+        self._named[what] = path, file
+        return file
 
     def hashes(self) -> tuple[str, ...]:
         """Of the content of all files, as it was read."""
@@ -178,7 +184,8 @@ class Scan:
 
     def keep(self, given: Any) -> None:
         """Put the filled files where `place` finds them, and let copies be looked for."""
-        for what, path in self._made.items():
+        for what, (path, file) in self._named.items():
+            file.flush()
             os.replace(path, place(what, given))
         remembered("begins", _begins(self._paths), lambda: True, anew=True)
         self._tell(f" in {time.monotonic() - self._began:.1f} s")
@@ -186,12 +193,12 @@ class Scan:
     def _count(self, read: int) -> None:
         self._done += read
         if time.monotonic() - self._told > _TELLS:
-            self._told = time.monotonic()
+            self._told, self._long = time.monotonic(), True
             self._tell(f": {self._done / 1e6:,.0f} MB read")
 
     def _tell(self, how: str) -> None:
-        if self._size >= SCANNED and REACH.tell is not None:
-            REACH.tell(f"scanning {self._paths[0].name}, {self._size / 1e6:,.0f} MB{how}")
+        if self._long and REACH.tell is not None:
+            REACH.tell(f"{self._doing} {self._paths[0].name}, {self._size / 1e6:,.0f} MB{how}")
 
 
 class _Hashing(io.RawIOBase):
@@ -262,13 +269,39 @@ def _folder() -> Path:
 def filled(what: str, given: Any) -> Iterator[BinaryIO]:
     """The file of `place`, to be written: it is there whole, or not at all."""
     path = place(what, given)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(beside, "w+b") as file:
-            yield file
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
+    with _unfinished(beside) as file:
+        yield file
+        file.flush()
         os.replace(beside, path)
+
+
+@contextlib.contextmanager
+def _unfinished(path: Path) -> Iterator[BinaryIO]:
+    """A file to be written and renamed; removed where it was not, by the next one that writes if
+    this process is killed."""
+    import fcntl
+
+    _sweep(_folder())
+    try:
+        with open(path, "w+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield file
     finally:
-        beside.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    """Removes what processes left unfinished that are no more: nobody holds a lock on it."""
+    import fcntl
+
+    if folder != cache_folder() / "index":  # where others have files
+        return
+    for path in folder.glob(".*"):
+        with contextlib.suppress(OSError), open(path, "rb") as file:
+            if time.time() - path.stat().st_mtime > _YOUNG:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
 
 
 def arrays(

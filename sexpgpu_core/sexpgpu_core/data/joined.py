@@ -60,6 +60,7 @@ def _indexed(paths: Sequence[Path], options: Options, needs: str = "") -> index.
         lambda reading: _scan(paths, options, reading),
         before=lambda: _before(options),
         needs=needs,
+        doing="scanning" if of is None else "encoding",
     )
 
 
@@ -78,12 +79,12 @@ def _scan(paths: Sequence[Path], options: Options, reading: index.Scan) -> dict[
     names = [name for name, _ in options["tokens"]]
     chars, lengths, seen = is_chars(options), array("q"), set[str]()
     of = tabled(options)
-    with reading.filled("joined") as into:
-        join = _joins(chars, into, lengths, seen) if of is None else _encodes(of, into, lengths)
-        for piece in pieces("jsonl", paths, options, reading.open):
-            for row in range(len(piece.lines)):
-                join([_text(piece, name, row) for name in names])
-        into.write(memoryview(lengths))
+    into = reading.filled("joined")
+    join = _joins(chars, into, lengths, seen) if of is None else _encodes(of, into, lengths)
+    for piece in pieces("jsonl", paths, options, reading.open):
+        for row in range(len(piece.lines)):
+            join([_text(piece, name, row) for name in names])
+    into.write(memoryview(lengths))
     if not len(lengths):
         raise problem("E-DATA-SMALL", f"{paths[0].name} has no rows", file_read=paths[0].name)
     return {

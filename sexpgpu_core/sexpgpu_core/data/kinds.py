@@ -76,7 +76,7 @@ TOKENIZERS: tuple[TokenizerKind, ...] = (
     TokenizerKind(
         "hf",
         None,
-        _HERE + "hugging_face:HuggingFace",
+        _HERE + "hugging_face:opened",
         ("sexpgpu[tokenizers]",),
         _HERE + "hugging_face:vocabulary",
         files=1,

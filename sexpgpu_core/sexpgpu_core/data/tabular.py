@@ -77,8 +77,8 @@ def _scan(
     kind: str, paths: Sequence[Path], options: Options, reading: index.Scan
 ) -> dict[str, Any]:
     """What the columns are; their numbers go to the spool."""
-    with reading.filled("spool") as spool:
-        found = scanning.scan(pieces(kind, paths, options, reading.open), spool)
+    read = pieces(kind, paths, options, reading.open)
+    found = scanning.scan(read, reading.filled("spool"))
     if not found["count"]:
         raise problem("E-DATA-SMALL", f"{paths[0].name} has no rows", file_read=paths[0].name)
     return _numbered(found, paths)

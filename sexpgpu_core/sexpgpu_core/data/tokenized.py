@@ -1,7 +1,8 @@
 """Texts to tokens of a tokenizer that is installed: encoded once, kept in the cache as u16 or u32.
 
 A text (a file, a module, the text of a key) is encoded whole, so that no token depends on how it is
-read; `encode_parts` takes larger ones. Law: the tokens of a text are what `encode` gives of it.
+read; where a tokenizer has `encode_parts`, by parts with the same ids. They are kept by the content
+of the files and by the tokenizer. Law: the tokens of a text are what `encode` gives of it.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from ..staging.source_options import tokenizer_of
 from . import files, index
 
 WHOLE = 1 << 26
-"""Bytes of a text that are encoded together at most."""
+"""Bytes of a text at most of a tokenizer that has no `encode_parts`."""
 
 _PART = 1 << 20
-"""Bytes of a larger text that `encode_parts` is given at a time."""
+"""Bytes above which a text goes through `encode_parts`, and that this is given at a time."""
 
 
 class Chosen(NamedTuple):
@@ -95,27 +96,30 @@ class Writer:
 
     def text(self, data: bytes) -> int:
         """Writes the tokens of a text; how many they are."""
+        if len(data) > _PART and hasattr(self._coder, "encode_parts"):
+            return self._parts(data[at : at + _PART] for at in range(0, len(data), _PART))
         return self._write(_called(self._of.row, lambda: self._coder.encode(data)))
 
-    def file(self, path: Path, most: int | None = None) -> int:
-        """Writes the tokens of a file, or of its first bytes. Raises E-DATA-FORMAT of one that is
-        too large for a tokenizer that has no `encode_parts`."""
-        with open(path, "rb") as file:
-            size = path.stat().st_size
-            if most is not None or size <= WHOLE:
-                return self.text(file.read(size if most is None else most))
-            if not hasattr(self._coder, "encode_parts"):
-                raise problem(
-                    "E-DATA-FORMAT",
-                    f"{path.name} has {size:,} bytes, and tokenizer :{self._of.row.name} encodes a "
-                    f"text whole, of {WHOLE:,} bytes at most",
-                    hint="cut it into files, or say its texts as (jsonl ... :tokens ...)",
-                    file_read=path.name,
-                )
-            parts = iter(lambda: file.read(_PART), b"")
-            return self._parts(self._coder.encode_parts(parts))
+    def file(self, file: BinaryIO, name: str, size: int) -> int:
+        """Writes the tokens of so many bytes of a file. Raises E-DATA-FORMAT of one that is too
+        large for a tokenizer that has no `encode_parts`."""
+        if size <= _PART:
+            return self.text(file.read(size))
+        if hasattr(self._coder, "encode_parts"):
+            parts = (min(_PART, size - at) for at in range(0, size, _PART))
+            return self._parts(map(file.read, parts))
+        if size <= WHOLE:
+            return self.text(file.read(size))
+        raise problem(
+            "E-DATA-FORMAT",
+            f"{name} has {size:,} bytes, and tokenizer :{self._of.row.name} encodes a text whole, "
+            f"of {WHOLE:,} bytes at most",
+            hint="cut it into files, or say its texts as (jsonl ... :tokens ...)",
+            file_read=name,
+        )
 
-    def _parts(self, ids: Iterator[Any]) -> int:
+    def _parts(self, parts: Iterator[bytes]) -> int:
+        ids = iter(self._coder.encode_parts(parts))
         total, end = 0, object()
         while True:
             part = _called(self._of.row, lambda: next(ids, end))
@@ -142,50 +146,55 @@ class Writer:
         return len(found)
 
 
-def _given(of: Chosen, paths: Sequence[Path], limit: int | None) -> tuple[Any, ...]:
-    return of.said, index.stamp(paths), limit
-
-
-def lengths(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> list[int]:
+def _indexed(of: Chosen, paths: Sequence[Path], limit: int | None) -> index.Index:
     """Tokens of each file; they are written to the cache where they are not there yet. `limit`:
     bytes of all files together."""
-    given = _given(of, paths, limit)
 
-    def scan() -> list[int]:
-        with index.filled("tokens", given) as into:
-            writer = Writer(of, into)
-            return [writer.file(path, most) for path, most in _cut(paths, limit)]
+    def scan(reading: index.Scan) -> list[int]:
+        writer, found = Writer(of, reading.filled("tokens")), []
+        for path, size in _cut(paths, limit):
+            with reading.open(path) as file:
+                found.append(writer.file(file, path.name, size))
+        return found
 
-    found: list[int] = index.facts("tokens", given, scan)
-    if not index.place("tokens", given).is_file():  # the cache lost it
-        found = scan()
-    return found
+    return index.indexed(
+        "tokens",
+        paths,
+        (of.said, limit),
+        scan,
+        before=lambda: _said(of, None),
+        needs="tokens",
+        doing="encoding",
+    )
 
 
-def _cut(paths: Iterable[Path], limit: int | None) -> Iterator[tuple[Path, int | None]]:
-    """Files, the last one with how many of its bytes are wanted."""
+def _cut(paths: Iterable[Path], limit: int | None) -> Iterator[tuple[Path, int]]:
+    """Files, each with how many of its bytes are wanted."""
     left = limit
     for path in paths:
         size = path.stat().st_size
-        yield path, None if left is None or left >= size else left
+        yield path, size if left is None else min(left, size)
         if left is not None:
             left = max(0, left - size)
 
 
-def header(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> Header:
-    """What a source of texts says of itself with a tokenizer."""
+def _said(of: Chosen, tokens: int | None) -> Header:
     return {
-        "tokens": sum(lengths(of, paths, limit)),
+        "tokens": tokens,
         "fields": {"tokens": ("i32", ())},
         "vocab": of.vocabulary,
         "tokenizer": of.said,
     }
 
 
+def header(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> Header:
+    """What a source of texts says of itself with a tokenizer. Raises index.Unscanned."""
+    return _said(of, sum(_indexed(of, paths, limit).facts))
+
+
 def rows(of: Chosen, paths: Sequence[Path], limit: int | None = None) -> tuple[Any, list[int]]:
     """The tokens, read by position, and how many each file has."""
     from .rows import FileRows
 
-    found = lengths(of, paths, limit)
-    where = index.place("tokens", _given(of, paths, limit))
-    return FileRows(where, f"<u{of.bytes}", sum(found)), found
+    found, given = _indexed(of, paths, limit)
+    return FileRows(index.place("tokens", given), f"<u{of.bytes}", sum(found)), found

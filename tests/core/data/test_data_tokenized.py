@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sexpgpu_core.data import kinds, tokenized
+from sexpgpu_core.data import files, index, kinds, tokenized
 from sexpgpu_core.data.loader import Loader
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import SourceDeclaration
@@ -47,6 +53,15 @@ class Raises(Pairs):
         raise RuntimeError("no such merge")
 
 
+class Slow(Parts):
+    """Says by a file of its folder how far it is, and waits there."""
+
+    def encode_parts(self, parts: Iterator[bytes]) -> Iterator[list[int]]:
+        yield [1] * 100_000
+        Path("begun").touch()
+        time.sleep(60)
+
+
 class Text(Pairs):
     def encode(self, data: bytes) -> Any:
         return data.decode()
@@ -65,7 +80,7 @@ TABLE = {r.name: r for r in kinds.TOKENIZERS} | {
     r.name: r
     for r in (
         row("pairs", "Pairs"), row("parts", "Parts"), row("beyond", "Beyond"),
-        row("raises", "Raises"), row("text", "Text"), row("gone", "Nothing"),
+        row("raises", "Raises"), row("slow", "Slow"), row("text", "Text"), row("gone", "Nothing"),
         row("wide", "Pairs", vocabulary=70_000),
         row("absent", "X", load="no_such_module:X", needs=("sexpgpu[tokenizers]",)),
         row("filed", "Pairs", vocabulary=None, header=f"{__name__}:vocabulary", files=1),
@@ -155,6 +170,64 @@ def test_a_large_text_goes_by_parts_or_is_refused(
     with pytest.raises(Problem, match=r"a.txt has 32 bytes, and tokenizer :pairs encodes") as told:
         source(tmp_path, "text-files", ("a.txt",), tokenizer=":pairs")
     assert told.value.diagnostic.code == "E-DATA-FORMAT"
+
+
+def test_a_copy_a_moved_and_a_touched_file_are_not_encoded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("abcdef")
+    whole = source(tmp_path, "text-files", ("a.txt",), tokenizer=":pairs")[1]
+    shutil.copy(path, tmp_path / "b.txt")
+    os.utime(path, (1, 1))
+    monkeypatch.setattr(tokenized.Writer, "file", None)
+    for name in ("a.txt", "b.txt"):
+        found = source(tmp_path, "text-files", (name,), tokenizer=":pairs")[1]
+        assert {**found, "paths": ()} == {**whole, "paths": ()}
+
+
+def test_a_check_encodes_nothing_large_and_knows_the_vocabulary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "SCANNED", 6)
+    (tmp_path / "a.txt").write_text("abcdef")
+    with files.unasked(), pytest.raises(index.Unscanned, match="W-DATA-UNREAD") as raised:
+        source(tmp_path, "text-files", ("a.txt",), tokenizer=":pairs")
+    assert (raised.value.header["tokens"], raised.value.header["vocab"]) == (None, 2000)
+    told: list[str] = []
+    monkeypatch.setattr(files.REACH, "tell", told.append)
+    source(tmp_path, "text-files", ("a.txt",), tokenizer=":pairs")
+    assert told[0] == "encoding a.txt, 0 MB"
+    with files.unasked():
+        assert source(tmp_path, "text-files", ("a.txt",), tokenizer=":pairs")[1]["tokens"] == 3
+
+
+def test_one_that_is_killed_while_it_encodes_leaves_nothing_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_YOUNG", 0.0)
+    (tmp_path / "a.txt").write_bytes(b"abcd" * 400_000)
+    code = f"""
+import {__name__} as t
+from pathlib import Path
+t.source(Path("."), "text-files", ("a.txt",), tokenizer=":slow")"""
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": path}
+    killed = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "begun").exists():
+        assert killed.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    source(tmp_path, "text-files", ("a.txt",), tokenizer=":parts")
+    folder = tmp_path / "cache" / "index"
+    assert len(list(folder.glob(".scan.*"))) == 1  # a live one's stays
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert len(list(folder.glob("[!.]*.tokens"))) == 1
+    (tmp_path / "b.txt").write_text("abcdef")
+    source(tmp_path, "text-files", ("b.txt",), tokenizer=":parts")
+    assert not list(folder.glob(".scan.*"))
 
 
 @pytest.mark.parametrize(
