@@ -9,17 +9,37 @@ from typing import Any
 from . import units
 from .table import table
 
+SHOWN = 8
+"""Points that are named of those that did not finish, or have no number."""
+
 
 def text(sweep: Mapping[str, Any], folder: Path) -> str:
     """The table, then points that failed or are left, then the folder."""
     counts = ", ".join(f"{n} {state}" for state, n in sweep["counts"].items())
-    lines = [f"{sweep['name']}: {sweep['state']}, {counts} of {len(sweep['points'])} points"]
+    gone = "lost, its process is gone" if sweep.get("alive") is False else sweep["state"]
+    lines = [f"{sweep['name']}: {gone}, {counts} of {len(sweep['points'])} points"]
     if sweep["table"]:
         lines += _table(sweep)
     if left := sweep.get("omitted", {}).get("table"):
-        lines.append(f"{left} rows were judged otherwise and are not ranked against these")
-    lines += [_other(p) for p in sweep["points"] if p["state"] not in ("finished", "pending")][:8]
+        lacks = ", or lack folds," if sweep.get("over") else ""
+        lines.append(f"{left} rows were judged otherwise{lacks} and are not ranked against these")
+    lines += _numberless(sweep)
+    others = [p for p in sweep["points"] if p["state"] not in ("finished", "pending")]
+    lines += [_other(p) for p in others[:SHOWN]]
+    if others[SHOWN:]:
+        lines.append(f"... and {len(others) - SHOWN} more points that have not finished")
     return "\n".join([*lines, f"folder  {folder}"])
+
+
+def _numberless(sweep: Mapping[str, Any]) -> list[str]:
+    """What finished and is not in the table, for it has no number that ranks."""
+    if not sweep["rank"]:
+        return []
+    finished = [p for p in sweep["points"] if p["state"] == "finished"]
+    names = [p["point"] for p in finished if not isinstance(p["value"], (int, float))]
+    rest = " ..." if names[SHOWN:] else ""
+    told = f"finished without a finite {sweep['rank']['metric']}: {' '.join(names[:SHOWN])}{rest}"
+    return [told] if names else []
 
 
 def _table(sweep: Mapping[str, Any]) -> list[str]:

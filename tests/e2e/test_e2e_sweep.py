@@ -60,6 +60,19 @@ def test_every_point_is_a_run_and_they_are_ranked_with_their_spread(swept: Folde
     assert table.splitlines()[2].split()[:3] == ["width", "mean", "deviation"]
 
 
+def test_lists_are_cut_at_the_limit_and_sweep_json_has_them_whole(swept: Folder) -> None:
+    (made,) = (swept.path / "runs").glob("sweep-x-s-*")
+    for argv in (("sweep", "x.lisp", "s", "--list"), ("status", made.name), ("stop", made.name)):
+        said = swept.quick(*argv, "--json", "--limit", "1").document
+        validate(said)
+        assert [len(said[name]) for name in ("points", "table")] == [1, 1]
+        assert said["omitted"] == {"points": 3, "table": 1}
+        assert said["more"] == f"sexpgpu status {made.name} --limit 0 --json"
+    whole = swept.quick(*said["more"].split()[1:]).document
+    assert [len(whole[name]) for name in ("points", "table")] == [4, 2]
+    assert whole == json.loads((made / "sweep.json").read_text())
+
+
 def test_what_has_finished_is_not_run_again_whoever_ran_it(swept: Folder) -> None:
     said = document(swept)
     assert all(point["reused"] for point in said["points"])
@@ -156,6 +169,7 @@ def test_a_sweep_of_many_points_is_planned_in_seconds(folder: Folder) -> None:
     began = time.monotonic()
     said = document(folder, "--list")
     assert time.monotonic() - began < 60  # each point evaluated: 40 minutes
+    assert (len(said["points"]), said["omitted"]) == (20, {"points": 19_980})
     assert said["counts"] == {"pending": 20_000}
     name = said["points"][7]["point"]
     done = folder("sweep", "x.lisp", "s", "--only", name, "-q", "--json")
@@ -203,6 +217,9 @@ def test_states_are_right_while_a_sweep_runs_and_after_its_process_was_killed(
     validate(said)
     states = [point["state"] for point in said["points"]]
     assert (said["state"], states[0], states[2]) == ("stopped", "lost", "pending")
+    assert said["alive"] is False
+    assert "s: lost, its process is gone, " in folder.quick("status", made.name).out
+    held(folder.quick("status", made.name, "--until", "done"), 3)
     assert states[1] in busy, "its process goes on without the sweep's"
     stopped = folder.quick("stop", made.name, "--json")
     held(stopped, 0)
@@ -230,4 +247,7 @@ def test_wrong_sweeps_are_told(folder: Folder) -> None:
     assert [d["code"] for d in done.diagnostics] == ["E-SERIES"]
     folder.write("x.lisp", network(head=GRID))
     held(folder.quick("sweep", "x.lisp", "s", "--executor", "nix"), 2)
-    held(folder.quick("sweep", "x.lisp", "s", "--only", "nix*"), 1)
+    done = folder.quick("sweep", "x.lisp", "s", "--only", "nix*", "--json")
+    held(done, 1)
+    (told,) = done.diagnostics
+    assert told["hint"] == "there are: width8-seed1 width8-seed2 width16-seed1 width16-seed2"

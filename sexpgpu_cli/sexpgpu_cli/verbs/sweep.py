@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,11 @@ import click
 from sexpgpu_core.diagnostics import Problem, Problems, problem
 
 from .. import files, sweep_text
-from ..answer import Answer, bounded
+from ..answer import Answer, bounded, cut
 from ..detach import SAFE
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
-from .status import NOT_YET
+from .status import LOST, NOT_YET
 
 if TYPE_CHECKING:
     from sexpgpu_core.spans import Source
@@ -59,11 +60,12 @@ def sweep(
     if detach and not listed:
         from ..detach import detached
 
-        return detached(invocation, begun)
+        return detached(invocation, partial(begun, invocation))
     plan = planned(invocation, file, name, selection, jobs, asked)
     plan = plan._replace(executor=executor, failed=retry_failed)
     if not any(fnmatchcase(point.name, only) for point in plan.points.points):
-        raise problem("E-SWEEP-UNKNOWN", f"{name} has no point {only}")
+        names = " ".join([point.name for point in plan.points.points][:8])
+        raise problem("E-SWEEP-UNKNOWN", f"{name} has no point {only}", hint=f"there are: {names}")
     plan = plan._replace(only=lambda point: fnmatchcase(point, only))
     if not listed and executor == "local":
         _present(files.read(file), plan, asked["device"] or invocation.settings.device)
@@ -95,18 +97,29 @@ def _announce(to: int, folder: Path) -> None:
     Announced(to, lambda text: None, lambda found: "").began(folder)
 
 
-def begun(folder: Path) -> Answer:
+def begun(invocation: Invocation, folder: Path) -> Answer:
     """The answer of --detach: how the sweep is as it begins."""
     from sexpgpu_core.sweeps import document
 
-    said = document.read(folder)
-    return Answer(said, sweep_text.text(said, folder))
+    return answered(invocation, document.read(folder), folder)
 
 
 def answered(invocation: Invocation, said: dict[str, Any], folder: Path) -> Answer:
     """A sweep's document and its table."""
     again = f"sexpgpu status {folder.name} --limit 0"
-    return Answer(said, bounded(sweep_text.text(said, folder), again, invocation.limit))
+    text = bounded(sweep_text.text(said, folder), again, invocation.limit)
+    return Answer(_cut(said, invocation.limit, f"{again} --json"), text)
+
+
+def _cut(said: dict[str, Any], limit: int, again: str) -> dict[str, Any]:
+    """The document with its lists cut: sweep.json has them whole."""
+    told, omitted = dict(said), dict(said.get("omitted", {}))
+    for name in ("points", "table"):
+        told[name], left = cut(said[name], limit)
+        if left:
+            omitted[name] = omitted.get(name, 0) + left
+            told["more"] = again
+    return {**told, "omitted": omitted} if omitted else told
 
 
 def planned(
@@ -202,8 +215,14 @@ def status_of(
             return answered(invocation, said, folder)._replace(exit=NOT_YET)
         time.sleep(0.1)
         said = document.read(folder)
-    code = 3 if said["counts"].get("failed") else 0 if said["state"] == "finished" else 75
-    return answered(invocation, said, folder)._replace(exit=code if until else 0)
+    return answered(invocation, said, folder)._replace(exit=_ended(said) if until else 0)
+
+
+def _ended(said: dict[str, Any]) -> int:
+    """As what was waited for ended: 3 where a point failed or the sweep's process is gone."""
+    if said["counts"].get("failed") or said.get("alive") is False:
+        return LOST
+    return 0 if said["state"] == "finished" else 75
 
 
 def stopped(invocation: Invocation, folder: Path, timeout: float | None) -> Answer:

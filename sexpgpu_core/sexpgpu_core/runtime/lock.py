@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..diagnostics import problem
-from .process import this_host
+from .process import process_identity, this_host
 
 
 class Lock:
@@ -30,11 +30,11 @@ class Lock:
                 "E-RUN-LOCKED",
                 f"process {holder.get('pid', '?')} on {holder.get('host', '?')} runs it since "
                 f"{holder.get('started', '?')}",
-                **holder,
+                **{key: holder[key] for key in ("host", "pid", "started") if key in holder},
             ) from None
         self._file.truncate(0)
         told = {"host": this_host(), "pid": os.getpid(), "started": started}
-        self._file.write(json.dumps(told) + "\n")
+        self._file.write(json.dumps({**told, **process_identity(os.getpid())}) + "\n")
         self._file.flush()
 
     def release(self) -> None:

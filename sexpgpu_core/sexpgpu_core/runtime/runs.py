@@ -52,7 +52,7 @@ class Run(NamedTuple):
 def _beginning(path: Path) -> bool:
     """Whether a process of this machine holds the run's lock."""
     told = holder(path / "run.lock")
-    return told is not None and told.get("host") == this_host() and living(int(told["pid"]), {})
+    return told is not None and told.get("host") == this_host() and living(int(told["pid"]), told)
 
 
 def read(path: Path) -> Run | None:

@@ -12,10 +12,11 @@ from typing import Any
 from ..diagnostics import problem
 from ..records import NamedTuple
 from ..runtime import documents, events, runs
+from ..runtime.clock import Clock, seconds_of
 from ..runtime.lock import holder
 from ..runtime.process import living, this_host
 from ..runtime.slug import clean
-from ..runtime.status import FINAL
+from ..runtime.status import FINAL, LOST_AFTER
 from .points import Point, Points, Rank, over, rank
 from .ranking import Result, judged_by, table, value_at
 
@@ -53,8 +54,6 @@ def document(points: Points, work: Sequence[Work], known: Known, **facts: Any) -
     ranked = rank(points.sweep)
     told_of = [_told(point, w, ranked, known) for point, w in zip(points.points, work)]
     results = [result for result, _ in told_of]
-    rows, otherwise = table(results, ranked, over(points.sweep))
-    ids = {r.evaluation for r in results if r.evaluation is not None}
     told = {
         "version": documents.VERSION,
         "document": "sweep",
@@ -63,13 +62,19 @@ def document(points: Points, work: Sequence[Work], known: Known, **facts: Any) -
         "doc": points.sweep.doc,
         "counts": dict(Counter(w.state for w in work)),
         "rank": ranked.told() if ranked else None,
-        "evaluation_id": ids.pop() if len(ids) == 1 else None,
+        "over": list(over(points.sweep)),
         "points": [_point(r, w, more) for (r, more), w in zip(told_of, work)],
-        "table": rows,
+        **_ranked(results, ranked, over(points.sweep)),
     }
-    if otherwise:
-        told["omitted"] = {"table": otherwise}
     return dict(events.numbers(told))
+
+
+def _ranked(results: Sequence[Result], rank: Rank | None, over: Sequence[str]) -> dict[str, Any]:
+    """The keys that say how rows compare."""
+    rows, otherwise = table(results, rank, over)
+    ids = {r.evaluation for r in results if r.evaluation is not None}
+    told = {"evaluation_id": ids.pop() if len(ids) == 1 else None, "table": rows}
+    return {**told, "omitted": {"table": otherwise}} if otherwise else told
 
 
 def _told(
@@ -121,27 +126,43 @@ def find(root: Path, text: str) -> Path | None:
     return fits[0] if fits else None
 
 
-def _held(path: Path) -> bool:
-    """Whether a process is at it, as far as can be known from here."""
+def _held(path: Path, said: dict[str, Any]) -> bool:
+    """Whether a process is at it: looked up on this host, else by its heartbeat, as of runs."""
     told = holder(path / "run.lock")
-    return told is None or told.get("host") != this_host() or living(int(told["pid"]), {})
+    if told is not None and told.get("host") == this_host():
+        return living(int(told["pid"]), told)
+    return Clock().now() - seconds_of(said["heartbeat"]) < LOST_AFTER
 
 
 def read(path: Path) -> dict[str, Any]:
     """The document of a sweep's folder, its points as their runs are now; one whose process is
-    gone is stopped.
+    gone is stopped, and not alive.
 
     Raises E-USAGE-BROKEN.
     """
     try:
         said = dict(json.loads((path / FILE).read_bytes()))
-        gone = said["state"] == "running" and not _held(path)
+        gone = said["state"] == "running" and not _held(path, said)
         points = [_now(path, said, point, gone) for point in said["points"]]
-    except (OSError, ValueError, KeyError) as wrong:
+        counts = dict(Counter(point["state"] for point in points))
+        told = {**said, "points": points, "counts": counts}
+        return {**told, **_left(path, told), "state": "stopped", "alive": False} if gone else told
+    except (OSError, ValueError, KeyError, TypeError) as wrong:
         raise documents.broken(path / FILE, f"it cannot be read ({wrong})", "syntax") from None
-    counts = dict(Counter(point["state"] for point in points))
-    said.update(points=points, counts=counts)
-    return {**said, "state": "stopped"} if gone else said
+
+
+def _left(root: Path, said: dict[str, Any]) -> dict[str, Any]:
+    """How rows compare now, where nobody is there to say it; the values of points are put in."""
+    rank = Rank.of(said["rank"])
+    results = []
+    for point in said["points"]:
+        own = Point(point["point"], point["values"], point["seed"])
+        run = runs.readable(root.parent / point["run"]) if point["run"] else None
+        value = value_at(run, rank) if run is not None and rank is not None else None
+        point.update(events.numbers({"value": value}))
+        judged = judged_by(run, rank) if run is not None else None
+        results.append(Result(own, point["state"], value, judged))
+    return dict(events.numbers(_ranked(results, rank, said.get("over", ()))))
 
 
 def _now(path: Path, said: dict[str, Any], point: dict[str, Any], gone: bool) -> dict[str, Any]:

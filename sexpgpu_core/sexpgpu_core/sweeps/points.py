@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -168,6 +168,14 @@ class Rank(NamedTuple):
         """As documents say it."""
         said = {"metric": self.metric, "goal": self.goal}
         return said if self.at == "last" else {**said, "at": str(self.at)}
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any] | None) -> Rank | None:
+        """The inverse of `told`."""
+        if told is None:
+            return None
+        at = told.get("at", "last")
+        return cls(told["metric"], told["goal"], int(at) if at.isdecimal() else at)
 
 
 def rank(sweep: Sweep) -> Rank | None:

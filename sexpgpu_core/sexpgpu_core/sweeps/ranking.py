@@ -57,7 +57,10 @@ def judged_by(run: Run, rank: Rank | None) -> str | None:
 def table(
     results: Sequence[Result], rank: Rank | None, over: Sequence[str]
 ) -> tuple[list[dict[str, Any]], int]:
-    """Rows of sweep.json's `table`, and how many rows were judged otherwise and are not in it."""
+    """Rows of sweep.json's `table`, and how many rows were judged otherwise and are not in it.
+
+    Of rows over folds those with the most are ranked: a mean of two folds is no mean of three.
+    """
     if rank is None:
         return [], 0
     groups: dict[tuple[tuple[str, str], ...], list[Result]] = {}
@@ -66,24 +69,42 @@ def table(
         groups.setdefault(key, []).append(result)
     rows = [(_judged(of, over), _row(dict(key), of)) for key, of in groups.items()]
     rows = [(judged, row) for judged, row in rows if row["n"]]
-    common = Counter(judged for judged, _ in rows).most_common(1)
-    alike = [row for judged, row in rows if judged == common[0][0]]
+    counts = Counter(judged for judged, _ in rows)
+    common = max(counts, key=lambda judged: (len(judged), counts[judged]), default=())
+    alike = [row for judged, row in rows if judged == common]
     alike.sort(key=lambda row: row["mean"], reverse=rank.goal == "max")
-    ranked = [{"place": place, **row} for place, row in enumerate(alike, 1)]
-    return ranked, len(rows) - len(alike)
+    return _placed(alike), len(rows) - len(alike)
+
+
+def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sorted rows with their places, which rows of one mean share."""
+    first: dict[float, int] = {}
+    return [
+        {"place": first.setdefault(row["mean"], place), **row} for place, row in enumerate(rows, 1)
+    ]
+
+
+def number(result: Result) -> float | None:
+    """What a point counts with; None where it has not finished, or its number is not finite."""
+    value = result.value if result.state == "finished" else None
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _judged(results: Sequence[Result], over: Sequence[str]) -> tuple[Any, ...]:
-    """What a row's members were judged by: an id for all, or one for each value of `over`."""
-    found = [(tuple(r.point.values.get(knob) for knob in over), r.evaluation) for r in results]
-    return tuple(dict.fromkeys(pair for pair in found if pair[1] is not None))
+    """What a row's members were judged by: the ids of all, or one for each member of a row over
+    folds, which lacks what has no number."""
+    known = [r for r in results if number(r) is not None]
+    if over:
+        found = [(tuple(r.point.values.get(k) for k in over), r.evaluation) for r in known]
+        return tuple(sorted(found, key=repr))
+    return tuple(dict.fromkeys(r.evaluation for r in known if r.evaluation is not None))
 
 
 def _row(values: Mapping[str, str], results: Sequence[Result]) -> dict[str, Any]:
-    told = [r.value for r in results if r.state == "finished" and r.value is not None]
-    numbers = [value for value in told if math.isfinite(value)]
+    numbers = [value for r in results if (value := number(r)) is not None]
     n = len(numbers)
-    row = {"values": dict(values), "n": n, "failed": sum(r.state == "failed" for r in results)}
+    failed = sum(r.state == "failed" or _diverged(r) for r in results)
+    row = {"values": dict(values), "n": n, "failed": failed}
     if not n:
         return row
     mean = math.fsum(numbers) / n
@@ -94,3 +115,9 @@ def _row(values: Mapping[str, str], results: Sequence[Result]) -> dict[str, Any]
         **{"mean": mean, "deviation": deviation},
         **{"minimum": min(numbers), "maximum": max(numbers)},
     }
+
+
+def _diverged(result: Result) -> bool:
+    """Whether it finished with a number that is none: it counts as one that failed."""
+    known = result.state == "finished" and result.value is not None
+    return known and number(result) is None
