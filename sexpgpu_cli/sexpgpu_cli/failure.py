@@ -17,7 +17,12 @@ from .flags import called, metavar
 EXITS = {"usage": 2, "internal": 70, "device": 4, "plugins": 4, "run": 3, "checkpoint": 3}
 """Exit by the phase of a code; 1 for all others, which speak of the file."""
 
-MACHINE = frozenset(("E-DATA-EXTRA", "E-STORE-DENIED", "E-STORE-UNKNOWN", "E-PLUGIN-BROKEN"))
+MACHINE = frozenset(
+    (
+        *("E-DATA-EXTRA", "E-STORE-DENIED", "E-STORE-UNKNOWN", "E-PLUGIN-BROKEN"),
+        *("E-EXECUTOR-ABSENT", "E-EXECUTOR-REFUSED"),
+    )
+)
 """Codes that say that this machine cannot, whatever their phase."""
 
 PRECEDENCE = (70, 2, 1, 4, 3, 5, 75)

@@ -24,6 +24,7 @@ KEYS: dict[str, dict[str, type]] = {
     "check": {"allow": list, "deny": list},
     "plugins": {"prefer": dict, "disable": list},
     "run": {"device": str, "threads": int, "sinks": list},
+    "sweep": {"executors": dict},
     "data": {"prefetch": int, "threads": int, "cache_gb": int},
     "limits": dict.fromkeys(("steps", "depth", "cells", "bits", "nodes"), int),
 }
@@ -62,6 +63,7 @@ class Settings(NamedTuple):
     plugins: frozenset[str] | None = None
     limits: Mapping[str, int] = {}
     data: Mapping[str, int] = {}
+    executors: Mapping[str, Any] = {}
 
 
 def settings(
@@ -96,6 +98,7 @@ def settings(
         plugins=None if chosen is None else frozenset(chosen.replace("off", "").split(",")) - {""},
         limits=table.get("limits", {}),
         data=table.get("data", {}),
+        executors=table.get("sweep", {}).get("executors", {}),
     )
 
 

@@ -156,9 +156,10 @@ class EngineEntry(NamedTuple):
 
     name: str
     doc: str
-    load: Ref
-    options: tuple[Option, ...] = ()
+    load: Ref  # of an executor: Callable[[Mapping options], sweeps.executor.Executor]
+    options: tuple[Option, ...] = ()  # of an executor `cpus` is what a point has as --threads
     needs: tuple[str, ...] = ()
+    remote: bool = False  # on other machines: the cores and devices of this one say nothing
 
 
 class VerbEntry(NamedTuple):

@@ -94,8 +94,8 @@ def sexpgpu_sinks() -> Iterable[e.SinkEntry]:  # type: ignore[empty-body]
 
 @hookspec
 def sexpgpu_executors() -> Iterable[e.EngineEntry]:  # type: ignore[empty-body]
-    """Engines for sweep --executor: submit(command, point, log) -> handle, state(handle) -> exit
-    code or None, cancel(handle); see sweeps.executor."""
+    """Engines for sweep --executor NAME[:K=V,...]: submit(command, point, log) -> job, a text;
+    ended(jobs) -> {job: Ended}; cancel(jobs). See sweeps.executor."""
 
 
 @hookspec

@@ -50,6 +50,7 @@ SHOWN_BY = {
     "E-RUN-TUNING": CORE + "runtime/test_run_tuning.py"
     "::test_a_damaged_file_is_refused_with_what_to_do",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
+    "E-EXECUTOR-REFUSED": CORE + "test_sweep_flight.py::test_an_engine_that_takes_nothing_is_told",
     "E-RUN-WRITE": E2E + "storage.py::test_a_folder_that_cannot_be_written_is_told",
     "E-CHECKPOINT-VERIFY": CORE + "runtime/test_run_verification.py"
     "::test_a_device_that_gives_other_bits_is_found",
@@ -76,10 +77,11 @@ SHOWN_BY = {
     "::test_an_exception_of_ours_is_an_internal_error_at_its_place",
 }
 
-NAMED: set[str] = set()
+NAMED = {"E-EXECUTOR-JOB", "E-EXECUTOR-ABSENT"}
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
+    "executors of clusters": "E-EXECUTOR-ABSENT E-EXECUTOR-LOST E-EXECUTOR-JOB",
     "bundles": "E-CLAIM",
     "none by design, docs/decisions/0033: lowerings give the same bits": "W-NONDETERMINISTIC",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED",

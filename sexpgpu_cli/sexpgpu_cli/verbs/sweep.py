@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -13,24 +13,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sexpgpu_core.chosen import executor_of
 from sexpgpu_core.diagnostics import Problem, Problems, problem
 
 from .. import files, sweep_text
 from ..answer import Answer, bounded, cut
 from ..detach import SAFE
+from ..engines import EXECUTOR
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
 from .status import LOST, NOT_YET
 
 if TYPE_CHECKING:
     from sexpgpu_core.spans import Source
-    from sexpgpu_core.sweeps.running import Plan
+    from sexpgpu_core.sweeps.executor import Executor
+    from sexpgpu_core.sweeps.works import Plan
 
 
 @verb("sweep", select=True)
 @click.argument("file", metavar="FILE")
 @click.argument("name", metavar="NAME")
-@click.option("--executor", metavar="NAME", default="local", help="local, or a plug-in's.")
+@click.option(
+    *("--executor", "chosen"),
+    metavar="NAME[:K=V,...]",
+    type=EXECUTOR,
+    default="local",
+    help="Where points run: local, or an engine.",
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Points at once; 1.")
 @click.option("--only", metavar="GLOB", default="*", help="Only the points of such names.")
 @click.option("--retry-failed", is_flag=True, help="Run again those that failed.")
@@ -44,7 +53,7 @@ def sweep(
     file: str,
     name: str,
     selection: dict[str, Any],
-    executor: str,
+    chosen: str,
     jobs: int,
     only: str,
     retry_failed: bool,
@@ -56,31 +65,39 @@ def sweep(
     """Run the points of sweep NAME that have not finished; rank all. Exit 3 if some failed."""
     if selection["point"] is not None:
         raise problem("E-USAGE-VALUE", "--point is of one point; --only GLOB chooses some")
-    made = invocation.registry.load("executors", executor)()
+    engine, options = executor_of(invocation.registry, chosen, invocation.settings.executors)
     if detach and not listed:
         from ..detach import detached
 
         return detached(invocation, partial(begun, invocation))
+    executor = chosen.partition(":")[0]
+    remote = invocation.registry.get("executors", executor).remote
+    cores = options.get("cpus") if remote else max(1, (os.cpu_count() or 1) // jobs)
+    asked["cores"] = cores if remote or jobs > 1 else None
     plan = planned(invocation, file, name, selection, jobs, asked)
     plan = plan._replace(executor=executor, failed=retry_failed)
     if not any(fnmatchcase(point.name, only) for point in plan.points.points):
         names = " ".join([point.name for point in plan.points.points][:8])
         raise problem("E-SWEEP-UNKNOWN", f"{name} has no point {only}", hint=f"there are: {names}")
     plan = plan._replace(only=lambda point: fnmatchcase(point, only))
-    if not listed and executor == "local":
+    if not listed and not remote:
         _present(files.read(file), plan, asked["device"] or invocation.settings.device)
-    return ran(invocation, plan, made, listed, announce)
+    return ran(invocation, plan, partial(engine, options), listed, announce)
 
 
 def ran(
-    invocation: Invocation, plan: Plan, executor: Any, listed: bool, announce: int | None
+    invocation: Invocation,
+    plan: Plan,
+    open: Callable[[], Executor],
+    listed: bool,
+    announce: int | None,
 ) -> Answer:
     """Run it, or with `listed` only say how it is."""
     from sexpgpu_core.runtime.signals import Signals
     from sexpgpu_core.sweeps.running import Sweeping
 
     with Signals() as signals:
-        sweeping = Sweeping(plan, invocation.settings.runs, executor, signals, said=invocation.say)
+        sweeping = Sweeping(plan, invocation.settings.runs, open, signals, said=invocation.say)
         if listed:
             return answered(invocation, sweeping.seen(), sweeping.path)
         if announce is not None:
@@ -132,7 +149,7 @@ def planned(
 ) -> Plan:
     """Every point, each evaluated when its turn comes. A point may be wrong, the file not."""
     from sexpgpu_core import api
-    from sexpgpu_core.sweeps.running import Plan
+    from sexpgpu_core.sweeps.works import Plan
 
     source = files.read(file)
     chosen = {key: value for key, value in selection.items() if key != "point"}
@@ -140,7 +157,7 @@ def planned(
     if points.repeated is not None:
         invocation.say(f"{points.repeated.code}: {points.repeated.message}")
     given = {key: chosen[key] for key in ("sets", "steps")}
-    words = _words(invocation, file, selection, {**asked, "jobs": jobs})
+    words = _words(invocation, file, selection, asked)
     return Plan(
         file,
         points,
@@ -188,9 +205,7 @@ def _words(
     words += [f"--runs={invocation.settings.runs}", "--if-exists=reuse", "--resume=auto"]
     words += ["--json", "-q"]
     device = asked["device"] or invocation.settings.device
-    threads = asked["threads"] or invocation.settings.threads
-    if not threads and asked["jobs"] > 1:
-        threads = max(1, (os.cpu_count() or 1) // asked["jobs"])
+    threads = asked["threads"] or invocation.settings.threads or asked["cores"]
     if config := invocation.settings.file:
         words += [f"--config={config}"]
     return [

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..diagnostics import problem
-from ..records import NamedTuple
 from ..runtime import documents, runs
 from ..runtime.clock import Clock
 from ..runtime.control import Inbox
@@ -21,114 +20,48 @@ from ..runtime.lock import Lock
 from ..runtime.signals import ENDINGS, Signals
 from ..runtime.status import FINAL, HEARTBEAT
 from .document import FILE, Known, Work, document, folder_of, read
-from .executor import PREEMPTED, Executor
-from .points import Point, Points
+from .executor import FAILED, PREEMPTED, Ended, Executor
+from .flight import Flight
+from .works import Plan, work_of, works
 
 POLL = 0.05
-SAY = 5.0
-"""Seconds between two lines of how far a look at points is."""
 FINISHED = (0, 5)
 """Exits of a run that came to its end, its targets met or not."""
 
 
-class Plan(NamedTuple):
-    """What a sweep is to do. `content`: of the file without a point; `identify`: the experiment of
-    a point, or the code of why it is none, for some 0.1 s; `command`: of a point; `only`: whether a
-    point is run; `failed`: whether those that failed are."""
-
-    file: str
-    points: Points
-    content: str | None
-    identify: Callable[[Point], tuple[str | None, str | None]]
-    command: Callable[[Point], Sequence[str]]
-    executor: str = "local"
-    jobs: int = 1
-    only: Callable[[str], bool] = lambda name: True
-    failed: bool = False
-
-
-def works(
-    plan: Plan, listed: Sequence[runs.Run], told: Callable[[str], None] = lambda line: None
-) -> list[Work]:
-    """What has become of each point so far. Only points whose values a run has are evaluated, to
-    be sure that it is theirs; `told` how far that is where it takes long."""
-    made, said, points = [], time.monotonic(), plan.points.points
-    knobs = points[0].values.keys()
-    known = {
-        _choice({k: v for k, v in run.manifest["selection"]["values"].items() if k in knobs}, seed)
-        for run in listed
-        for seed in [run.manifest["seed"]]
-    }
-    for number, point in enumerate(points):
-        work = Work(point.name, None)
-        if _choice(point.values, point.seed) in known:
-            work = _work(point.name, *plan.identify(point), listed)
-        made.append(work)
-        if time.monotonic() - said > SAY:
-            said = time.monotonic()
-            told(f"{number + 1} of {len(points)} points looked up")
-    return made
-
-
-def _choice(values: Mapping[str, str], seed: int) -> tuple[frozenset[tuple[str, str]], int]:
-    """What tells points from each other, whichever way their numbers are written."""
-    return frozenset((knob, _plain(text)) for knob, text in values.items()), seed
-
-
-def _plain(text: str) -> str:
-    try:
-        return repr(float(text))
-    except ValueError:
-        return text
-
-
-def _work(name: str, identity: str | None, error: str | None, listed: Sequence[runs.Run]) -> Work:
-    if identity is None:
-        return Work(name, None, "failed", exit=1, error=error)
-    same = [run for run in listed if run.manifest["experiment_id"] == identity]
-    finished = [run for run in same if run.state == "finished"]
-    chosen = next(iter([*finished, *same]), None)
-    return Work(name, identity) if chosen is None else _of_run(Work(name, identity), chosen)
-
-
-def _of_run(work: Work, run: runs.Run) -> Work:
-    status = run.status or {}
-    error = (status.get("error") or {}).get("code")
-    return work._replace(
-        state=run.state,
-        run=run.path,
-        reused=run.state == "finished",
-        exit=status.get("exit"),
-        error=error,
-    )
-
-
 class Sweeping:
-    """One go at a sweep. `told` is called with a line for people when a point ends."""
+    """One go at a sweep. `open` makes the executor once points are to be run; `said` takes lines
+    for people."""
 
     def __init__(
         self,
         plan: Plan,
         root: Path,
-        executor: Executor,
+        open: Callable[[], Executor],
         signals: Signals,
         clock: Clock | None = None,
         said: Callable[[str], None] = lambda line: None,
     ) -> None:
-        self.plan, self.root, self.executor, self.signals = plan, root, executor, signals
+        self.plan, self.root, self.signals = plan, root, signals
+        self._open, self._said = open, said
         self.clock = clock or Clock()
         self.path = folder_of(root, plan.file, plan.points, plan.content)
         self._before = runs.listing(root)
         self.works = works(plan, self._before, said)
         self._known: Known = {}
-        self._flying: dict[int, Any] = {}
+        self._flight: Flight | None = None
+        self._others: set[int] = set()
+        """Points that other processes run."""
+        self._steps: dict[int, int] = {}
+        """The step at which each was begun."""
         self._started, self._written = self.clock.stamp(), 0.0
         self._asked = False
         self._lock: Lock | None = None
 
     def begin(self) -> Path:
         """Make the folder, which is ours from here on, and its first sweep.json. Raises
-        E-RUN-LOCKED, E-RUN-WRITE."""
+        E-RUN-LOCKED, E-RUN-WRITE, E-EXECUTOR-ABSENT."""
+        self._flight = self._flight or Flight(self._open(), self.plan.executor, self.path)
         try:
             (self.path / "control").mkdir(parents=True, exist_ok=True)
             (self.path / "logs").mkdir(exist_ok=True)
@@ -139,24 +72,18 @@ class Sweeping:
         return self.path
 
     def run(self, told: Callable[[Work], None] = lambda work: None) -> dict[str, Any]:
-        """Run what is to be run; the last document. Raises E-RUN-LOCKED, E-RUN-WRITE."""
+        """Run what is to be run; the last document. Raises what `begin` does, E-EXECUTOR-REFUSED,
+        E-EXECUTOR-LOST."""
         self.begin()
         inbox = Inbox(self.path / "control", self.clock.monotonic)
         try:
-            waiting = [n for n, work in enumerate(self.works) if self._wanted(work)]
-            while waiting or self._flying:
+            waiting = self._taken_up()
+            while waiting or self._busy:
                 self._requests(inbox)
                 if self.signals.reason is not None:
                     waiting.clear()
                     self._cancel()
-                later: list[int] = []
-                while self._free(waiting):
-                    number = waiting.pop(0)
-                    if self._twin(number):
-                        later.append(number)
-                    elif self._sound(number, told):
-                        self._submit(number)
-                waiting += [*later, *self._settle(told)]
+                waiting += [*self._begun(waiting, told), *self._settle(told)]
                 time.sleep(POLL)
             return self.write(self.state)
         finally:
@@ -223,31 +150,61 @@ class Sweeping:
             return False
         return work.state != "finished" and (work.state != "failed" or self.plan.failed)
 
+    @property
+    def flight(self) -> Flight:
+        """The jobs of ours, once it has begun."""
+        assert self._flight is not None
+        return self._flight
+
+    @property
+    def _busy(self) -> int:
+        """How many points are in flight, whoever runs them."""
+        return len(self.flight) + len(self._others)
+
+    def _taken_up(self) -> list[int]:
+        """What waits, but for the points whose jobs a sweep that was killed has left."""
+        waiting = [n for n, work in enumerate(self.works) if self._wanted(work)]
+        names = {self.works[n].name: n for n in waiting}
+        for number in (found := set(self.flight.take_up(names))):
+            self._identified(number)
+            self._mark(number)
+        return [n for n in waiting if n not in found]
+
+    def _begun(self, waiting: list[int], told: Callable[[Work], None]) -> list[int]:
+        """Begin as many as are to be in flight; those that are to wait for another."""
+        later: list[int] = []
+        while self._free(waiting):
+            number = waiting.pop(0)
+            if self._twin(number) or (self._sound(number, told) and not self._submit(number)):
+                later.append(number)
+        return later
+
     def _free(self, waiting: Sequence[int]) -> bool:
         """Whether one more is begun now."""
-        asked = self.signals.reason is not None
-        return bool(waiting) and not asked and len(self._flying) < self.plan.jobs
+        free = self.signals.reason is None and not self.flight.full
+        return bool(waiting) and free and self._busy < self.plan.jobs
 
     def _identified(self, number: int) -> Work:
         """A point whose experiment is known, or why it is none."""
         work = self.works[number]
         if work.identity is None and work.error is None:
             identity, error = self.plan.identify(self.plan.points.points[number])
-            work = _work(work.name, identity, error, self._runs(identity))
+            work = work_of(work.name, identity, error, self._runs(identity))
             self.works[number] = work
         return work
 
     def _twin(self, number: int) -> bool:
         """Whether another point in flight is of the same experiment, and is waited for."""
         identity = self._identified(number).identity
-        same = [n for n in self._flying if self.works[n].identity == identity]
+        flying = (*self.flight.numbers, *self._others)
+        same = [n for n in flying if self.works[n].identity == identity]
         return identity is not None and bool(same)
 
     def _sound(self, number: int, told: Callable[[Work], None]) -> bool:
         """Whether a point is to be run, now that its experiment is known."""
         work = self.works[number]
         if work.identity is not None and work.state == "pending":  # its twin may have ended
-            work = _work(work.name, work.identity, None, self._runs(work.identity))
+            work = work_of(work.name, work.identity, None, self._runs(work.identity))
             self.works[number] = work
         if self._wanted(work):
             return True
@@ -263,16 +220,30 @@ class Sweeping:
         found = [run for path in paths if (run := runs.readable(path)) is not None]
         return sorted(found, key=lambda r: (r.manifest["created_at"], r.path.name), reverse=True)
 
-    def _submit(self, number: int) -> None:
+    def _submit(self, number: int) -> bool:
+        """Whether it is in flight now; not where the engine is full."""
         if self._live(number):  # a sweep that was killed left it: it is waited for
-            self._flying[number] = None
-            return
+            self._others.add(number)
+            return True
         point = self.plan.points.points[number]
-        log = self.path / "logs" / f"{point.name}.txt"
-        handle = self.executor.submit(self.plan.command(point), point.name, log)
-        self._flying[number] = handle
+        try:
+            if not self.flight.submit(number, point.name, self.plan.command(point)):
+                return False
+        except OSError as refused:
+            raise problem("E-RUN-WRITE", f"{self.path}: {refused.strerror}") from refused
+        self._mark(number)
+        return True
+
+    def _mark(self, number: int) -> None:
+        """Note that a point has a job of ours, and where its run is."""
+        self._steps[number] = self._step(number)
         self.works[number] = self.works[number]._replace(state="queued", exit=None, error=None)
         self.write("running")
+
+    def _step(self, number: int) -> int:
+        """How far the point's run is."""
+        found = next(iter(self._runs(self.works[number].identity)), None)
+        return 0 if found is None else int((found.status or {}).get("step") or 0)
 
     def _live(self, number: int) -> bool:
         """Whether somebody else's process runs the point."""
@@ -280,39 +251,48 @@ class Sweeping:
         run = None if path is None else runs.read(path)
         return run is not None and run.live
 
-    def _code(self, number: int) -> int | None:
-        """The exit of a point in flight; of another's process PREEMPTED where it did not finish."""
-        handle = self._flying[number]
-        if handle is not None:
-            return self.executor.state(handle)
+    def _left(self, number: int) -> int | None:
+        """The exit of a point that another's process runs, PREEMPTED where it did not finish;
+        None while it goes on."""
         if self._live(number):
             return None
         run = runs.read(self.works[number].run or self.path)
         ended = run is not None and run.state in ("finished", "failed")
         return int((run.status or {}).get("exit") or 0) if run is not None and ended else PREEMPTED
 
+    def _exit(self, number: int, ended: Ended) -> int:
+        """The exit of a job of ours; where its engine does not know it, its run's."""
+        if ended.exit is not None:
+            return ended.exit
+        found = next(iter(self._runs(self.works[number].identity)), None)
+        told = (found.status or {}).get("exit") if found is not None and not found.live else None
+        return int(told) if told is not None else PREEMPTED if ended.again else FAILED
+
     def _settle(self, told: Callable[[Work], None]) -> list[int]:
         """How each point in flight is; those that have ended, as their run's folder says. Those
-        are given back that another's process left before they had ended."""
-        codes = {number: self._code(number) for number in self._flying}
-        left = [n for n, code in codes.items() if self._flying[n] is None and code == PREEMPTED]
-        for number in left:
-            del self._flying[number], codes[number]
-        ended = [number for number, code in codes.items() if code is not None]
-        if not ended and not self._due:
+        are given back that are to be begun again: another's process left them, or their engine
+        did, after they had gone on by a step at least."""
+        jobs = self.flight.ended()
+        codes = {n: code for n in self._others if (code := self._left(n)) is not None}
+        left = [number for number, code in codes.items() if code == PREEMPTED]
+        self._others.difference_update(codes)
+        codes = {n: code for n, code in codes.items() if n not in left}
+        codes.update({number: self._exit(number, ended) for number, ended in jobs.items()})
+        if not codes and not self._due:
             return left
+        for number in (*self.flight.numbers, *self._others):
+            self._look(number, None)
         for number, code in codes.items():
-            self._look(number, code)
-        for number in ended:
-            del self._flying[number]
+            self._look(number, code, jobs.get(number))
             told(self.works[number])
         self.write("running")
-        return left
+        again = [number for number, ended in jobs.items() if ended.again]
+        return [*left, *(n for n in again if self._step(n) > self._steps[n])]
 
-    def _look(self, number: int, code: int | None) -> None:
+    def _look(self, number: int, code: int | None, ended: Ended | None = None) -> None:
         before = self.works[number]
         listed = self._runs(before.identity)
-        work = _work(before.name, before.identity, None, listed)._replace(reused=False)
+        work = work_of(before.name, before.identity, None, listed)._replace(reused=False)
         if code is None:
             live = work.run is not None and work.state not in (*FINAL, "lost", "pending")
             work = work if live else before
@@ -320,6 +300,9 @@ class Sweeping:
             error = work.error or _error(self.path / "logs" / f"{before.name}.txt")
             asked = work.state if work.state in ("stopped", "preempted") else "failed"
             state = "preempted" if code == PREEMPTED else asked
+            if ended is not None and ended.why:
+                self._said(f"{before.name}: {ended.why}")
+                error = error or (ended.error if state == "failed" else None)
             work = work._replace(state=state, exit=code, error=error)
         self.works[number] = work
 
@@ -335,11 +318,8 @@ class Sweeping:
     def _cancel(self) -> None:
         if not self._asked:
             self._asked = True
-            for number, handle in list(self._flying.items()):
-                if handle is None:
-                    del self._flying[number]  # it is not ours to stop
-                else:
-                    self.executor.cancel(handle)
+            self._others.clear()  # they are not ours to stop
+            self.flight.cancel()
 
 
 def _error(log: Path) -> str | None:

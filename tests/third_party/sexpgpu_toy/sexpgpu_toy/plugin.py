@@ -83,6 +83,20 @@ def sexpgpu_sinks():
 
 
 @hookimpl
+def sexpgpu_executors():
+    yield e.EngineEntry(
+        name="toy-slots",
+        doc="Processes of this machine, so many at once.",
+        options=(
+            e.Option(name="slots", type="(integer 1)", default="1", doc="How many at once."),
+            e.Option(name="cpus", type="(integer 1)", default="1", doc="Threads of each."),
+        ),
+        load="sexpgpu_toy.slots:Slots",
+        remote=True,
+    )
+
+
+@hookimpl
 def sexpgpu_diagnostics():
     yield e.DiagnosticEntry(
         name="toy/peak",
