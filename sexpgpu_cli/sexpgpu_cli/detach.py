@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -35,10 +36,10 @@ def detached(invocation: Invocation, begun: Callable[[Path], Answer] | None = No
             start_new_session=True,
         )
         os.close(theirs)
-        with os.fdopen(ours, encoding="utf-8") as told:
-            folder = told.read()
+        with os.fdopen(ours, "rb", 0) as told:
+            folder, shown = _waited(invocation, child, told, err)
         if not folder:
-            return _refused(child.wait(), out, err)
+            return _refused(child.wait(), out, err, shown)
     return (begun or _begun)(Path(folder))
 
 
@@ -47,10 +48,35 @@ def _words(argv: tuple[str, ...], announce: int) -> list[str]:
     return [verb, "--announce", str(announce), *(word for word in rest if word != "--detach")]
 
 
-def _refused(code: int, out: IO[bytes], err: IO[bytes]) -> Answer:
+def _waited(
+    invocation: Invocation, child: subprocess.Popen[bytes], told: IO[bytes], err: IO[bytes]
+) -> tuple[str, int]:
+    """The folder that it tells, nothing if it ends without one; and how many bytes of what it says
+    were shown meanwhile: how far the scan of its data is. It ends with who waits for it."""
+    folder, shown = b"", 0
+    try:
+        while True:
+            ready = select.select([told], [], [], 0.2)[0]
+            said = os.pread(err.fileno(), 1 << 16, shown)
+            whole = said[: said.rfind(b"\n") + 1]
+            if whole and not folder:
+                invocation.say(whole.decode("utf-8", "replace").rstrip("\n"))
+                shown += len(whole)
+            if not ready:
+                continue
+            part = told.read(1 << 12)
+            if not part:
+                return folder.decode(), shown
+            folder += part
+    except KeyboardInterrupt:
+        child.terminate()
+        raise
+
+
+def _refused(code: int, out: IO[bytes], err: IO[bytes], shown: int) -> Answer:
     """What it said before it had a folder: what is wrong with the file, mostly."""
     out.seek(0)
-    err.seek(0)
+    err.seek(shown)
     sys.stderr.write(err.read().decode("utf-8", "replace"))
     text = out.read().decode("utf-8", "replace")
     try:

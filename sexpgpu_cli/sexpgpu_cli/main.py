@@ -30,8 +30,10 @@ def run(argv: list[str]) -> int:
             return _answer(argv)
         except BrokenPipeError:
             return 0
-        except KeyboardInterrupt:
-            return _fail(argv, [], 130)
+        except KeyboardInterrupt as left:
+            if str(left) and not asks_json(argv):
+                sys.stderr.write(f"{left}\n")
+            return _fail(argv, [], getattr(left, "exit", 130))
         except Exception as error:
             return _failed(argv, error)
     except BrokenPipeError:
@@ -57,8 +59,9 @@ def _answer(argv: list[str]) -> int:
             given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
     except click.exceptions.Exit as left:
         return left.exit_code
-    except click.Abort:
-        raise KeyboardInterrupt from None
+    except click.Abort as abort:
+        cause = abort.__cause__
+        raise (cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt()) from None
     if not isinstance(given, Answer):
         return given if isinstance(given, int) else 0
     if given.document and asks_json(argv):

@@ -327,10 +327,12 @@ def run(
 
     `progress`: has began(folder), event(dict), warnings(list).
     """
+    from .runtime.signals import leaving
     from .training import Asked, train
 
     selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps, "seed": seed}
-    loaded = load(file, **selection, point=point, diagnostics=diagnostics)
+    with leaving():
+        loaded = load(file, **selection, point=point, diagnostics=diagnostics)
     keep = (threads, name, resume, resume_changed, origin, if_exists, deadline, dry, store)
     return train(
         loaded,

@@ -94,7 +94,8 @@ def train(
     with Signals() as signals:
         start = time.perf_counter()
         here = machine_of(device, asked.threads)
-        compiled = compile(loaded, device)
+        with signals.scanning():
+            compiled = compile(loaded, device)
         if progress is not None:
             progress.warnings(not_allowed(loaded.evaluator.diagnostics))
         earlier = _earlier(root, compiled.job.experiment_id, asked)

@@ -74,7 +74,12 @@ def sweep(
     remote = invocation.registry.get("executors", executor).remote
     cores = options.get("cpus") if remote else max(1, (os.cpu_count() or 1) // jobs)
     asked["cores"] = cores if remote or jobs > 1 else None
-    plan = planned(invocation, file, name, selection, jobs, asked)
+    from sexpgpu_core.data.files import REACH
+    from sexpgpu_core.runtime.signals import leaving
+
+    REACH.tell = invocation.say
+    with leaving():
+        plan = planned(invocation, file, name, selection, jobs, asked)
     plan = plan._replace(executor=executor, failed=retry_failed)
     if not any(fnmatchcase(point.name, only) for point in plan.points.points):
         names = " ".join([point.name for point in plan.points.points][:8])

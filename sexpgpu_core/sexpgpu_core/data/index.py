@@ -191,6 +191,8 @@ class Scan:
         self._tell(f" in {time.monotonic() - self._began:.1f} s")
 
     def _count(self, read: int) -> None:
+        if REACH.pause is not None:
+            REACH.pause()
         self._done += read
         if time.monotonic() - self._told > _TELLS:
             self._told, self._long = time.monotonic(), True

@@ -24,6 +24,9 @@ def merged_header(parts: Mapping[str, Header], weights: Sequence[float]) -> Head
         "weights": tuple(weights),
         "paths": tuple(path for header in headers for path in header.get("paths", ())),
     }
+    for header in headers:
+        if "unread" in header:  # W-DATA-UNREAD of one that a check has not read
+            found.setdefault("unread", header["unread"])
     for key in ("tokens", "count"):
         if all(header.get(key) is not None for header in headers):
             found[key] = sum(header[key] for header in headers)

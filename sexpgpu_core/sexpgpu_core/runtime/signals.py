@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from ..data.files import REACH
 from ..records import NamedTuple
 
 
@@ -27,6 +30,43 @@ ENDINGS = {
 _HANDLED = ("SIGINT", "SIGTERM", "SIGUSR1")
 
 
+class Left(KeyboardInterrupt):
+    """A signal that came before a run had a folder. `exit`: what the process is to leave with."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"{reason}: ended before the run had a folder; nothing of it is kept")
+        self.exit = ENDINGS[reason].exit
+
+
+@contextlib.contextmanager
+def leaving() -> Iterator[None]:
+    """Within it a signal ends at once what is done, since there is no run to be saved yet.
+    Raises Left."""
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        raise Left(signal.Signals(number).name)
+
+    before = _taken(leave)
+    try:
+        yield
+    finally:
+        _given_back(before)
+
+
+def _taken(handler: Callable[[int, FrameType | None], None]) -> dict[str, Any]:
+    """Sets the handler; what was set before, by signal. Nothing outside the main thread."""
+    before: dict[str, Any] = {}
+    with contextlib.suppress(ValueError):  # not the main thread
+        for name in _HANDLED:
+            before[name] = signal.signal(getattr(signal, name), handler)
+    return before
+
+
+def _given_back(before: dict[str, Any]) -> None:
+    for name, handler in before.items():
+        signal.signal(getattr(signal, name), handler)
+
+
 class Signals:
     """`with Signals() as signals`: handlers are in place inside; `reason` is what came first.
 
@@ -43,17 +83,25 @@ class Signals:
         self.reason = self.reason or reason
 
     def __enter__(self) -> Signals:
-        for name in _HANDLED:
-            try:
-                self._before[name] = signal.signal(getattr(signal, name), self._handle)
-            except ValueError:  # not the main thread
-                break
+        self._before = _taken(self._handle)
         return self
 
     def __exit__(self, *raised: object) -> None:
-        for name, handler in self._before.items():
-            signal.signal(getattr(signal, name), handler)
-        self._before.clear()
+        _given_back(self._before)
+        self._before = {}
+
+    @contextlib.contextmanager
+    def scanning(self) -> Iterator[None]:
+        """Within it a scan of data ends where an end was asked for. Raises Left."""
+        REACH.pause = self._leave
+        try:
+            yield
+        finally:
+            REACH.pause = None
+
+    def _leave(self) -> None:
+        if self.reason is not None:
+            raise Left(self.reason)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..diagnostics import Problem, Related, problem
+from ..diagnostics import Diagnostic, Problem, Related, problem
 from ..evaluator.values import Symbol, Value
 from ..spans import Span
 
@@ -106,11 +106,10 @@ class Collector:
         except Problem as unread:
             if unread.diagnostic.code != "W-DATA-UNREAD":
                 raise
-            raise problem(
-                "E-DATA-MISSING",
-                f"{unread.diagnostic.message}, and the file asks what it says",
-                hint="check --data reads it, as a run does, and what it finds is remembered",
-            ) from None
+            known = getattr(unread, "header", None) if which == "header" else None
+            if known is None:
+                raise asked(unread.diagnostic) from None
+            return {**known, "unread": unread.diagnostic}
 
     def _options(self, row: Any, source: Any, host: Any) -> dict[str, Any]:
         """What a source is given; a mistake in it stands at the source."""
@@ -121,3 +120,12 @@ class Collector:
             return complete(row, *given, self.tokenizers)
         except Problem as wrong:
             raise wrong.locate(source.span) from None
+
+
+def asked(unread: Diagnostic) -> Problem:
+    """E-DATA-MISSING of what a file asks of data that a check has not read."""
+    return problem(
+        "E-DATA-MISSING",
+        f"{unread.message}, and the file asks what it says",
+        hint="check --data reads it, as a run does, and what it finds is remembered",
+    )

@@ -90,3 +90,33 @@ def test_a_file_that_the_library_refuses_is_told(trained: Path) -> None:
     with pytest.raises(Problem, match=r"tok.json is no tokenizer.json") as raised:
         loader_of(f"{SOURCE} (windows 8)", trained).header()
     assert raised.value.diagnostic.span is not None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '(text-files "a.txt" :tokenizer (:hf "tok.json"))',
+        '(mixture (x 1 (text-files "a.txt" :tokenizer (:hf "tok.json")))'
+        ' (y 1 (text-files "a.txt")))',
+    ],
+)
+def test_a_check_that_encodes_nothing_large_knows_the_vocabulary(
+    trained: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    from sexpgpu_core import api
+    from sexpgpu_core.data import index
+    from sexpgpu_core.spans import Source
+
+    def found(asked: str) -> set[str]:
+        text = f"""(require "sexpgpu/optim")
+(defloader d (source {source}) (windows 8) (stage :train) (batch 2))
+(defmodel net () (defparam w ((loader-info d {asked})) :init 0) w)
+(defun objective () (metric "loss" (mean (net))))
+(defun optimizer () (groups (group :rest (optim:sgd :lr 1e-2))))
+(defrun :steps 1)"""
+        report = api.check(Source(str(trained / "run.lisp"), text), device="reference")
+        return {d.code for d in report.diagnostics}
+
+    monkeypatch.setattr(index, "SCANNED", 1000)
+    assert found(":vocab") == {"W-DATA-UNREAD"}
+    assert "E-DATA-MISSING" in found(":tokens")

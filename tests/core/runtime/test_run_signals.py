@@ -8,7 +8,10 @@ import subprocess
 import sys
 import threading
 
-from sexpgpu_core.runtime.signals import ENDINGS, Signals
+import pytest
+
+from sexpgpu_core.data.files import REACH
+from sexpgpu_core.runtime.signals import ENDINGS, Left, Signals, leaving
 
 
 def test_the_first_signal_is_the_reason_and_handlers_go_back():
@@ -45,3 +48,23 @@ def test_in_another_thread_only_requests_stop_a_run():
     thread.start()
     thread.join()
     assert seen == ["stop"]
+
+
+@pytest.mark.parametrize(("number", "code"), [("SIGTERM", 75), ("SIGUSR1", 75), ("SIGINT", 130)])
+def test_before_there_is_a_run_a_signal_ends_at_once_what_is_done(number: str, code: int) -> None:
+    before = signal.getsignal(getattr(signal, number))
+    with pytest.raises(Left) as raised, leaving():
+        os.kill(os.getpid(), getattr(signal, number))
+    assert raised.value.exit == code
+    assert signal.getsignal(getattr(signal, number)) is before
+
+
+def test_while_it_compiles_a_scan_ends_where_an_end_was_asked_for() -> None:
+    with Signals() as signals, signals.scanning():
+        assert REACH.pause is not None
+        REACH.pause()
+        signals.request("SIGTERM")
+        with pytest.raises(Left) as raised:
+            REACH.pause()
+    assert raised.value.exit == 75
+    assert REACH.pause is None

@@ -10,6 +10,7 @@ from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
 from ...ir.policy import CHOICES
 from ...ir.types import Type
+from ..collector import asked
 from ..context import NAMES, SCALED, Context, lisp_value
 from ..faults import describe
 from ..host import host, tracer, warn
@@ -127,7 +128,9 @@ def _info(loader: str, key: object) -> Value:
     _known(loader)
     name = key.value.name.lower() if key.value.__class__ is Symbol else ""
     facts = collector.header(loader)
-    facts["examples"] = facts.pop("count", None)
+    facts["examples"], unread = facts.pop("count", None), facts.pop("unread", None)
+    if facts.get(name) is None and unread is not None:
+        raise asked(unread)
     if name not in facts or facts[name] is None:
         known = [k for k, v in facts.items() if isinstance(v, int)]
         near, listed = nearest(name, known), " ".join(f":{k}" for k in known)
