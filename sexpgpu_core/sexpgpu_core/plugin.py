@@ -87,10 +87,32 @@ def sexpgpu_sinks() -> Iterator[e.SinkEntry]:
         yield e.SinkEntry(name, doc, options, f"sexpgpu_core.runtime.written:{made}")
 
 
+SLURM = (
+    ("partition", "string", '""', "--partition of sbatch."),
+    ("account", "string", '""', "--account."),
+    ("time", "string", '""', "--time: minutes, or hours:minutes:seconds."),
+    ("qos", "string", '""', "--qos."),
+    ("gres", "string", '""', "--gres: gpu:1."),
+    ("mem", "string", '""', "--mem: 16G."),
+    ("cpus", "(integer 0)", "0", "--cpus-per-task, and --threads of a point; 0: not said."),
+    ("signal", "string", '"B:USR1@120"', "--signal: so long before the time limit a run saves."),
+    ("sbatch", "string", '""', "Other flags of sbatch, as a shell has them."),
+    ("poll", "(integer 1)", "10", "Seconds between two questions to squeue."),
+)
+"""Options of the executor slurm: name, type, default, what it is."""
+
+
 @hookimpl
 def sexpgpu_executors() -> Iterator[e.EngineEntry]:
     yield e.EngineEntry(
         name="local",
         doc="Processes of this machine.",
         load="sexpgpu_core.sweeps.executor:LocalExecutor",
+    )
+    yield e.EngineEntry(
+        name="slurm",
+        doc="Jobs of a Slurm cluster, by sbatch.",
+        load="sexpgpu_core.sweeps.slurm:SlurmExecutor",
+        options=tuple(e.Option(*row) for row in SLURM),
+        remote=True,
     )

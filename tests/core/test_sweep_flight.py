@@ -21,12 +21,16 @@ class Engine:
         self.room, self.taken = room, 0
         self.over: dict[str, Ended] = {}
         self.cancelled: list[str] = []
+        self.unnamed: dict[str, str] = {}
 
     def submit(self, command: Sequence[str], point: str, log: Path) -> str:
         if self.taken - len(self.over) >= self.room:
             raise problem("E-EXECUTOR-REFUSED", "no more of yours")
         self.taken += 1
         return str(self.taken)
+
+    def find(self, point: str, log: Path) -> str | None:
+        return self.unnamed.get(point)
 
     def ended(self, jobs: Collection[str]) -> dict[str, Ended]:
         return {job: self.over[job] for job in jobs if job in self.over}
@@ -69,6 +73,19 @@ def test_another_process_takes_up_the_last_job_of_each_point_that_goes_on(tmp_pa
     later.cancel()
     assert engine.cancelled == ["3"]
     assert Flight(engine, "toy", tmp_path / "new").take_up({"a": 0}) == []
+
+
+def test_a_job_whose_name_never_came_back_is_sought_and_not_doubled(tmp_path: Path) -> None:
+    engine = Engine(1)
+    flight = Flight(engine, "toy", tmp_path)
+    assert flight.submit(0, "a", ["true"])
+    assert not flight.submit(1, "b", ["true"])
+    engine.unnamed["b"] = "7"
+    later = Flight(engine, "toy", tmp_path)
+    assert later.take_up({"a": 0, "b": 1}) == [0, 1]
+    assert kept(tmp_path, "toy") == {"a": "1", "b": "7"}
+    assert flight.submit(1, "b", ["true"])  # asked again, it is there already
+    assert engine.taken == 1
 
 
 def test_a_process_of_this_machine_is_a_job_with_its_exit_and_its_log(tmp_path: Path) -> None:

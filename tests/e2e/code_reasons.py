@@ -4,6 +4,7 @@ from __future__ import annotations
 
 CORE, E2E = "tests/core/", "tests/e2e/test_e2e_"
 DEEP = "tests/run_files/test_run_file_deep.py::"
+SLURM = CORE + "test_sweep_slurm.py::"
 REGISTRY = CORE + "test_registry.py::"
 SHOWN_BY = {
     "E-READ-ENCODING": E2E + "mistakes.py::test_a_file_that_is_none_is_told",
@@ -50,6 +51,9 @@ SHOWN_BY = {
     "E-RUN-TUNING": CORE + "runtime/test_run_tuning.py"
     "::test_a_damaged_file_is_refused_with_what_to_do",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
+    "E-EXECUTOR-ABSENT": SLURM + "test_a_machine_without_slurm_is_told",
+    "E-EXECUTOR-LOST": SLURM + "test_a_controller_that_is_silent_for_long_is_told",
+    "E-EXECUTOR-JOB": SLURM + "test_what_slurm_ended_is_told_with_its_word",
     "E-EXECUTOR-REFUSED": CORE + "test_sweep_flight.py::test_an_engine_that_takes_nothing_is_told",
     "E-RUN-WRITE": E2E + "storage.py::test_a_folder_that_cannot_be_written_is_told",
     "E-CHECKPOINT-VERIFY": CORE + "runtime/test_run_verification.py"
@@ -77,11 +81,10 @@ SHOWN_BY = {
     "::test_an_exception_of_ours_is_an_internal_error_at_its_place",
 }
 
-NAMED = {"E-EXECUTOR-JOB", "E-EXECUTOR-ABSENT"}
+NAMED: set[str] = set()
 """Of what nothing raises yet, what the sources name already: exits, the hook that will raise it."""
 
 _LATER = {
-    "executors of clusters": "E-EXECUTOR-ABSENT E-EXECUTOR-LOST E-EXECUTOR-JOB",
     "bundles": "E-CLAIM",
     "none by design, docs/decisions/0033: lowerings give the same bits": "W-NONDETERMINISTIC",
     "ranks and other devices": "E-RANK-LOST E-RANK-DIFFERS E-RANK-STALLED",

@@ -26,7 +26,7 @@ NOT_BUILT: dict[tuple[str, str], str] = {}
 """Options that the contract names and nothing makes, with the reason."""
 
 NO_CHOICE = {
-    ("sweep", "--executor"): ("ray slurm X", "engines are plug-ins'"),
+    ("sweep", "--executor"): ("ray X", "X is a plug-in's"),
 }
 """Choices of an option that are no words of its own."""
 

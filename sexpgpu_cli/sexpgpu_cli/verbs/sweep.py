@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="NAME")
 @click.option(
     *("--executor", "chosen"),
-    metavar="NAME[:K=V,...]",
+    metavar="local|slurm|NAME[:K=V,...]",
     type=EXECUTOR,
     default="local",
-    help="Where points run: local, or an engine.",
+    help="Where points run; a cluster's name, or a plug-in's.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, help="Points at once; 1.")
 @click.option("--only", metavar="GLOB", default="*", help="Only the points of such names.")
@@ -248,7 +248,8 @@ def _ended(said: dict[str, Any]) -> int:
 def stopped(invocation: Invocation, folder: Path, timeout: float | None) -> Answer:
     """What `stop` does to a sweep: points in flight save and end, no more are begun.
 
-    Where its own process is gone, the points that it left running are asked themselves.
+    Where its own process is gone, the points that it left running are asked themselves, and what
+    it left in a queue is taken out.
     """
     from sexpgpu_core.runtime import control
     from sexpgpu_core.sweeps import document
@@ -258,6 +259,7 @@ def stopped(invocation: Invocation, folder: Path, timeout: float | None) -> Answ
         control.ask(folder, "stop")
         told = status_of(invocation, folder, "done", timeout)
         return told if told.exit == NOT_YET else told._replace(exit=0)
+    _unqueue(invocation, folder, said["executor"])
     left = _orphans(folder, said)
     for run in left:
         control.ask(run, "stop")
@@ -267,6 +269,17 @@ def stopped(invocation: Invocation, folder: Path, timeout: float | None) -> Answ
         said = document.read(folder)
         left = _orphans(folder, said)
     return answered(invocation, said, folder)._replace(exit=NOT_YET if left else 0)
+
+
+def _unqueue(invocation: Invocation, folder: Path, executor: str) -> None:
+    """Cancel the jobs of a cluster that a sweep's process has left; they may not have begun."""
+    from sexpgpu_core.sweeps.flight import cancel_left
+
+    row = invocation.registry.get("executors", executor)
+    if row is not None and row.remote:
+        settings = invocation.settings
+        make, options = executor_of(invocation.registry, executor, settings.executors)
+        cancel_left(make(options), executor, folder)
 
 
 def _orphans(folder: Path, said: dict[str, Any]) -> list[Path]:

@@ -41,6 +41,11 @@ class Executor(Protocol):
         again once another job of the sweep has ended, if there is one."""
         ...
 
+    def find(self, point: str, log: Path) -> str | None:
+        """The job that waits or runs of a `submit` that never came back: whoever called it was
+        killed, or was told that it was refused; None where there is none."""
+        ...
+
     def ended(self, jobs: Collection[str]) -> Mapping[str, Ended]:
         """Those of the jobs that have ended, or that nobody knows: Ended(None). Asked up to 20
         times a second: how often the engine is asked is the executor's to say. Raises
@@ -66,6 +71,9 @@ class LocalExecutor:
             raise problem("E-EXECUTOR-REFUSED", f"local: {told}") from refused
         self._processes[str(process.pid)] = process
         return str(process.pid)
+
+    def find(self, point: str, log: Path) -> str | None:
+        return None  # its run is live, and known by that
 
     def ended(self, jobs: Collection[str]) -> dict[str, Ended]:
         codes = {job: self._code(job) for job in jobs}
