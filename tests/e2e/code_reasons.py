@@ -31,9 +31,9 @@ SHOWN_BY = {
     "E-RESUME-PARAM": CORE + "runtime/test_run_loop.py"
     "::test_another_experiment_or_other_parameters_do_not_resume",
     "E-DATA-EXTRA": CORE + "data/test_data_loader.py::test_a_missing_extra_is_named",
-    "E-USAGE-BROKEN": E2E + "runs.py::test_a_document_that_cannot_be_read_is_told_by_its_code",
-    "E-RUN-LOST": E2E + "runs.py::test_a_run_whose_process_is_gone_is_lost_to_readers",
-    "W-RUN-LINE": E2E + "runs.py::test_lines_that_do_not_parse_are_told_and_passed",
+    "E-USAGE-BROKEN": E2E + "notes.py::test_a_document_that_cannot_be_read_is_told_by_its_code",
+    "E-RUN-LOST": E2E + "live.py::test_a_run_whose_process_is_gone_is_lost_to_readers",
+    "W-RUN-LINE": E2E + "notes.py::test_lines_that_do_not_parse_are_told_and_passed",
     "E-PARAM-LOAD": CORE + "compile/test_compile_loads.py"
     "::test_what_does_not_fit_is_told_with_both_names",
     "W-RUN-DIAGNOSTIC": CORE + "runtime/test_run_sampling.py"
