@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from sexpgpu_core import api, sweeps
-from sexpgpu_core.diagnostics import Problem
+from sexpgpu_core.diagnostics import Problem, Problems
+from sexpgpu_core.lisp_files import read_source
 from sexpgpu_core.spans import Source
 
 pytest.importorskip("sexpgpu_nn", reason="the run files here use nn and optim")
@@ -85,6 +86,78 @@ def test_draws_lie_in_their_bounds_and_are_the_same_every_time() -> None:
     for bad in ("(uniform 1)", "(log-uniform 0 1)"):
         with pytest.raises(Problem, match="E-SWEEP-SHAPE"):
             points(f"(defsweep s :random ((rate {bad})) :n 2)")
+
+
+@pytest.mark.parametrize(
+    ("sweep", "code", "told"),
+    [
+        ("", "E-SWEEP-SHAPE", "it varies nothing"),
+        (":grid ()", "E-SWEEP-SHAPE", "it varies nothing"),
+        (":grid ((width (:form (list))))", "E-SWEEP-SHAPE", "width has no values"),
+        (":random ((rate (choice))) :n 3", "E-SWEEP-SHAPE", "choice of rate names no values"),
+        (":random ((rate (uniform -1e308 1e308))) :n 3", "E-SWEEP-SHAPE", "too far apart"),
+        (":random ((rate (uniform 0.1 0.2)))", "E-SWEEP-SHAPE", "go together"),
+        (":grid ((rate (0.1))) :n 3", "E-SWEEP-SHAPE", "go together"),
+        (":grid ((rate (0.1))) :zip ((rate (0.2)))", "E-KNOB-TWICE", "rate stands twice"),
+        (":grid ((rat (0.1)))", "E-KNOB-UNKNOWN", "names no knob: rat"),
+        (":grid ((rate (0.1))) :over (wid)", "E-KNOB-UNKNOWN", ":over no knob: wid"),
+        (":grid ((rate (0.1))) :over (width)", "E-SWEEP-SHAPE", "does not vary"),
+        (':grid ((rate (0.1))) :rank ("val/loss" :min :at :first)', "E-SWEEP-SHAPE", ":at of"),
+        (":random ((rate (uniform 0.1 0.2))) :n 100001", "E-SWEEP-SHAPE", "100,000 are the most"),
+        (":grid ((width (1 2))) :seeds 1000000000", "E-SWEEP-SHAPE", "2,000,000,000 points"),
+    ],
+)
+def test_a_malformed_sweep_is_told_by_check_and_by_who_runs_it(
+    sweep: str, code: str, told: str
+) -> None:
+    source = Source("x.lisp", FILE.format(sweep=f"(defsweep s {sweep})"))
+    (found,) = (d for d in api.check(source).diagnostics if d.severity == "error")
+    assert found.code == code
+    assert told in found.message
+    with pytest.raises((Problem, Problems)) as raised:
+        api.sweep(source, "s")
+    error = raised.value
+    assert code in ([error.diagnostic] if isinstance(error, Problem) else error.diagnostics)[0].code
+
+
+def test_log_uniform_draws_have_no_more_digits_than_any_library_agrees_on() -> None:
+    found = points("(defsweep s :random ((rate (log-uniform 1e-7 1e-1))) :n 200)")
+    for point in found:
+        assert float(point.values["rate"]) == float(f"{float(point.values['rate']):.12g}")
+    assert found[0].values["rate"] == "0.00440620575364"
+
+
+def test_names_fit_a_file_and_differ_where_values_do() -> None:
+    long = "x" * 300
+    knob = '(defknob text "a" "Text." :type string)'
+    found = points(f'{knob}(defsweep s :grid ((text ("{long}1" "{long}2"))) :seeds 2)')
+    assert len({p.name for p in found}) == 4
+    assert all(len(p.name) < 200 for p in found)
+    assert {p.seed for p in found} == {7, 8}
+
+
+def test_values_of_any_type_and_knobs_of_modules(tmp_path: Path) -> None:
+    (tmp_path / "part.lisp").write_text(
+        '(provide hidden units)(defknob units 32 "Units." :type (integer 1))(defun hidden () units)'
+    )
+    knobs = (
+        '(defknob sizes \'(8) "Sizes." :type list)(defknob flag nil "Flag.")'
+        '(defknob kind :a "Kind.")(defknob part-of 1/2 "Part." :type rational)'
+    )
+    sweep = (
+        f"{knobs}(defsweep s :grid ((sizes ((list 8 16) nil)) (flag (t)) (kind (:b))"
+        " (part-of (1/3)) (part:units (8 16))) :where (> part:units 8))"
+    )
+    text = FILE.format(sweep=sweep)
+    head = '(require "sexpgpu/optim")\n'
+    file = tmp_path / "x.lisp"
+    file.write_text(text.replace(head, head + '(require "./part.lisp")\n'))
+    found = api.sweep(read_source(file), "s").points
+    same = {"flag": "t", "kind": ":b", "part-of": "1/3", "part:units": "16"}
+    assert [p.values for p in found] == [{"sizes": v, **same} for v in ("(8 16)", "nil")]
+    for point in found:
+        chosen = api.load(read_source(file), sets=tuple(point.values.items())).experiment.knobs
+        assert {name: chosen[name].text for name in point.values} == point.values
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,9 @@ def test_wrong_sweeps_are_told(folder: Folder) -> None:
     assert [d["code"] for d in done.diagnostics] == ["E-SERIES"]
     folder.write("x.lisp", network(head=GRID))
     held(folder.quick("sweep", "x.lisp", "s", "--executor", "nix"), 2)
+    done = folder.quick("sweep", "x.lisp", "s", "-s", "width=9", "--json")
+    held(done, 2)
+    assert done.diagnostics[0]["message"] == "-s width=9 would give all points of s one width"
     done = folder.quick("sweep", "x.lisp", "s", "--only", "nix*", "--json")
     held(done, 1)
     (told,) = done.diagnostics

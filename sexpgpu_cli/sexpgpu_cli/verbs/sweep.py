@@ -26,6 +26,7 @@ from .status import LOST, NOT_YET
 
 if TYPE_CHECKING:
     from sexpgpu_core.spans import Source
+    from sexpgpu_core.sweeps import Points
     from sexpgpu_core.sweeps.executor import Executor
     from sexpgpu_core.sweeps.works import Plan
 
@@ -159,6 +160,7 @@ def planned(
     source = files.read(file)
     chosen = {key: value for key, value in selection.items() if key != "point"}
     points = api.sweep(source, name, **chosen)
+    _unset(points, chosen["sets"])
     if points.repeated is not None:
         invocation.say(f"{points.repeated.code}: {points.repeated.message}")
     given = {key: chosen[key] for key in ("sets", "steps")}
@@ -171,6 +173,14 @@ def planned(
         lambda point: [*words, "--point", points.choice(point).name],
         jobs=jobs,
     )
+
+
+def _unset(points: Points, sets: Sequence[tuple[str, str]]) -> None:
+    """Refuse one value for what the sweep varies: -s wins over a point. Raises E-USAGE-VALUE."""
+    for knob, text in sets:
+        if knob in points.points[0].values:
+            told = f"-s {knob}={text} would give all points of {points.sweep.name} one {knob}"
+            raise problem("E-USAGE-VALUE", told, hint="leave it out; --only GLOB chooses points")
 
 
 def _identified(source: Source, **chosen: Any) -> tuple[str | None, str | None]:

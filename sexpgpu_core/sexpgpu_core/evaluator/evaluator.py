@@ -71,6 +71,10 @@ class Evaluator(Machine):
         target = module or self.module
         return self._outside(lambda: self._evaluate(Source("-", text), target))
 
+    def value_of(self, form: Value) -> Value:
+        """The values of a form that is no text any more."""
+        return self._outside(lambda: self.evaluate_form(form))
+
     def _evaluate(self, source: Source, module: Module) -> Value:
         before, self.module = self.module, module
         try:

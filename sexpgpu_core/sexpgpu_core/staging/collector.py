@@ -36,6 +36,7 @@ class Collector:
         self.variants: dict[str, Any] = {}
         self.sweeps: dict[str, Any] = {}
         self.knob_types: dict[str, tuple[Value, list[Value]]] = {}  # type, choices
+        self.knob_symbols: dict[str, Symbol] = {}
         self.variant_values: dict[str, dict[str, Any]] = {}  # variant -> knob -> slot
         self.loaders: dict[str, Any] = {}
         self.loader_symbols: dict[str, Symbol] = {}

@@ -11,7 +11,7 @@ from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Value
 from ..experiment.declarations import Experiment, Sweep
 from ..staging.forms.knobs import check_knob
-from .points import draws, over, rank, repeated, rows
+from .points import draws, few, over, rank, repeated, rows
 
 
 def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
@@ -26,16 +26,21 @@ def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
         raise Problems(wrong)
 
 
-def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
+def check_shape(sweep: Sweep, experiment: Experiment) -> None:
+    """Raises Problem for what makes a sweep none, whatever its values are."""
+    try:
+        _shaped(sweep, experiment)
+    except Problem as error:
+        raise Problem(_placed(error.diagnostic, sweep)) from None
+
+
+def _shaped(sweep: Sweep, experiment: Experiment) -> None:
     seen: set[str] = set()
-    for knob, values in _rows(sweep):
+    for knob in _knobs(sweep):
         _known("E-KNOB-UNKNOWN", f"sweep {sweep.name} names no knob", knob, experiment.knobs)
         if knob in seen:
             raise problem("E-KNOB-TWICE", f"sweep {sweep.name}: {knob} stands twice", knob=knob)
         seen.add(knob)
-        kind, allowed = evaluator.host.collector.knob_types[knob]
-        for value in values:
-            check_knob(knob, value, kind, allowed, sweep.span)
     for knob in over(sweep):
         _known("E-KNOB-UNKNOWN", f"sweep {sweep.name}: :over no knob", knob, experiment.knobs)
         if knob not in seen:
@@ -48,8 +53,17 @@ def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
         raise _shape(sweep, "it varies nothing: :grid, :zip, :random or :seeds")
     if ("n" in sweep.options) != ("random" in sweep.options):
         raise _shape(sweep, ":random and :n, the number of draws, go together")
+    few(sweep)
     _ranked(sweep, experiment)
-    own = variant == experiment.selection.get("variant")
+
+
+def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
+    _shaped(sweep, experiment)
+    for knob, values in _rows(sweep):
+        kind, allowed = evaluator.host.collector.knob_types[knob]
+        for value in values:
+            check_knob(knob, value, kind, allowed, sweep.span)
+    own = sweep.options.get("variant") == experiment.selection.get("variant")
     if own or "where" not in sweep.options:  # which reads the variant's knobs
         said = len(evaluator.diagnostics)
         try:
@@ -58,6 +72,11 @@ def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
             del evaluator.diagnostics[said:]  # of forms that are made for :where
         if same is not None:
             evaluator.warn(same)
+
+
+def _knobs(sweep: Sweep) -> list[str]:
+    """Every knob that is varied, as often as it is named."""
+    return [row[0] for key in ("grid", "zip", "random") for row in sweep.options.get(key, ())]
 
 
 def _ranked(sweep: Sweep, experiment: Experiment) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Diagnostic, diagnostic, nearest, problem
 from ..evaluator.builtins.listing import proper
+from ..evaluator.definitions import core_symbol
 from ..evaluator.printer import print_text
-from ..evaluator.values import NIL, Value
+from ..evaluator.values import NIL, T, Value, make_list
 from ..records import NamedTuple
 from ..staging.forms.knobs import wants_float
 from ..staging.lisp_text import lisp_text
@@ -20,6 +21,15 @@ from ..staging.lisp_text import lisp_text
 if TYPE_CHECKING:
     from ..evaluator.evaluator import Evaluator
     from ..experiment.declarations import Experiment, Sweep
+
+LET, IF, QUOTE = map(core_symbol, ("LET", "IF", "QUOTE"))
+
+DIGITS = 12
+"""Of a log-uniform draw: the last bits of exp and log are the C library's own."""
+MOST = 100_000
+"""Points of a sweep."""
+LONGEST = 150
+"""Characters of a point's name, which its log is a file of."""
 
 Row = tuple[tuple[str, str], ...]
 """Knobs with their Lisp texts."""
@@ -86,7 +96,8 @@ def points(sweep: Sweep, variant: str | None, evaluator: Evaluator, seed: int) -
     Those that are equal are one. The evaluator is that of the file under the variant; `seed` the
     run's. Raises E-SWEEP-SHAPE.
     """
-    count, found = _count(sweep, "seeds", 1), rows(sweep, evaluator)
+    found = rows(sweep, evaluator)
+    count = _count(sweep, "seeds", 1)
     first: dict[Row, Row] = {}
     for row in found:
         first.setdefault(_read(row, evaluator), row)
@@ -131,6 +142,7 @@ def repeated(sweep: Sweep, found: Sequence[Row], evaluator: Evaluator) -> Diagno
 def rows(sweep: Sweep, evaluator: Evaluator) -> list[Row]:
     """The choices of knobs, before seeds repeat them. Raises E-SWEEP-SHAPE."""
     options = sweep.options
+    few(sweep)
     axes = [
         [tuple(row) for row in product(*_columns(options.get("grid", ())))],
         [tuple(row) for row in _zipped(sweep, _columns(options.get("zip", ())))],
@@ -141,8 +153,18 @@ def rows(sweep: Sweep, evaluator: Evaluator) -> list[Row]:
         found = [row for row in found if _holds(options["where"], row, evaluator)]
     if not found:
         raise _shape(sweep, "its :where leaves nothing")
-    _count(sweep, "seeds", 1)
     return found
+
+
+def few(sweep: Sweep) -> None:
+    """Refuse more points than can be planned, before they are made. Raises E-SWEEP-SHAPE."""
+    options = sweep.options
+    lengths = [len(_values(values)) for _, values in options.get("grid", ())]
+    lengths += [max((len(_values(v)) for _, v in options.get("zip", ())), default=1)]
+    draws = _count(sweep, "n", 1) if options.get("random") else 1
+    count = math.prod(lengths) * draws * _count(sweep, "seeds", 1)
+    if count > MOST:
+        raise _shape(sweep, f"it has {count:,} points before :where, and {MOST:,} are the most")
 
 
 def _named(found: list[Point]) -> list[Point]:
@@ -243,6 +265,8 @@ def draws(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value]) -> list[V
 def draw(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value], number: int) -> Value:
     """A knob's draw of a number. Raises E-SWEEP-SHAPE."""
     at = _uniform(sweep.name, knob, number)
+    if word == "choice" and not bounds:
+        raise _shape(sweep, f"choice of {knob} names no values")
     if word == "choice":
         return bounds[min(int(at * len(bounds)), len(bounds) - 1)]
     if len(bounds) != 2:
@@ -252,13 +276,16 @@ def draw(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value], number: in
     except (TypeError, ValueError):
         told = " ".join(map(print_text, bounds))
         raise _shape(sweep, f"the bounds of {word} are numbers, not {told}") from None
-    if low > high:
+    if not low <= high:
         raise _shape(sweep, f"the bounds of {word} are the lower, then the higher")
+    if not math.isfinite(high - low):
+        raise _shape(sweep, f"the bounds of {word} are too far apart")
     if word == "uniform":
         return low + at * (high - low)
     if low <= 0:
         raise _shape(sweep, "the bounds of log-uniform are above 0")
-    return math.exp(math.log(low) + at * (math.log(high) - math.log(low)))
+    drawn = math.exp(math.log(low) + at * (math.log(high) - math.log(low)))
+    return min(max(float(f"{drawn:.{DIGITS}g}"), low), high)
 
 
 def _count(sweep: Sweep, option: str, default: int) -> int:
@@ -270,8 +297,17 @@ def _count(sweep: Sweep, option: str, default: int) -> int:
 
 def _holds(form: Value, row: Row, evaluator: Evaluator) -> bool:
     """Whether `where` holds with the point's knobs bound."""
-    bound = " ".join(f"({knob} '{text})" for knob, text in row)
-    return evaluator.evaluate(f"(let ({bound}) (if {print_text(form)} t nil))") is not NIL
+    symbols = evaluator.host.collector.knob_symbols
+    bound = [_list(symbols[knob], _list(QUOTE, _datum(text, evaluator))) for knob, text in row]
+    return evaluator.value_of(_list(LET, _list(*bound), _list(IF, form, T, NIL))) is not NIL
+
+
+def _list(*forms: Value) -> Value:
+    return make_list(forms)
+
+
+def _datum(text: str, evaluator: Evaluator) -> Value:
+    return evaluator.evaluate(f"'{text}")
 
 
 def _point(row: Row, seed: int, seeds: int) -> Point:
@@ -279,7 +315,8 @@ def _point(row: Row, seed: int, seeds: int) -> Point:
 
     parts = [knob.rpartition(":")[2] + text for knob, text in row]
     parts += [f"seed{seed}"] if seeds > 1 else []
-    return Point("-".join(clean(part) for part in parts), dict(row), seed)
+    name = "-".join(clean(part) for part in parts)
+    return Point(name[:LONGEST].rstrip("-._"), dict(row), seed)
 
 
 def _shape(sweep: Sweep, why: str) -> Exception:

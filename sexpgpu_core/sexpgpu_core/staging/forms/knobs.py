@@ -55,6 +55,7 @@ def defknob(form: Cons, environment: Value) -> Value:
     if "choices" in options:
         choices = [d.slot(t, "a choice") for t in literal(d, options["choices"], ":choices")]
     name = knob_name(symbol)
+    host().collector.knob_symbols[name] = symbol
     chosen = host().collector.variant_forms.get(name)
     variant = None
     if chosen is not None:
@@ -295,7 +296,7 @@ def _sweep_option(d: Declaration, key: str, tail: Cons) -> Any:
     if key == "random":
         return [_draw(d, t) for t in literal(d, tail, ":random")]
     if key == "over":
-        return tuple(d.name(t, "a knob").name.lower() for t in literal(d, tail, ":over"))
+        return tuple(knob_name(d.name(t, "a knob")) for t in literal(d, tail, ":over"))
     if key == "variant":
         return d.name(tail, "the variant").name.lower()
     if key == "rank":
@@ -316,8 +317,8 @@ def _sweep_values(d: Declaration, tail: Cons) -> tuple[str, Any]:
     ):
         if len(values) != 2:
             raise d.refuse("(:form FORM) has one form, which gives the values", rest)
-        return d.name(name).name.lower(), d.slot(values[1], "the list of values")
-    return d.name(name).name.lower(), [d.slot(v, "a value") for v in values]
+        return knob_name(d.name(name)), d.slot(values[1], "the list of values")
+    return knob_name(d.name(name)), [d.slot(v, "a value") for v in values]
 
 
 def _draw(d: Declaration, tail: Cons) -> tuple[str, str, list[Slot]]:
@@ -331,7 +332,7 @@ def _draw(d: Declaration, tail: Cons) -> tuple[str, str, list[Slot]]:
         raise problem(
             "E-SWEEP-SHAPE", f"{word} is no distribution", hint="uniform, log-uniform or choice"
         ).locate(d.span)
-    return d.name(name).name.lower(), word, [d.slot(t, "a bound") for t in rest]
+    return knob_name(d.name(name)), word, [d.slot(t, "a bound") for t in rest]
 
 
 def _rank(d: Declaration, tail: Cons) -> tuple[Slot, str, Any]:
