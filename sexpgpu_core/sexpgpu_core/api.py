@@ -124,14 +124,11 @@ def load(
 
 
 def sweep(source: Source, name: str, *, variant: str | None = None, **selection: Any) -> Points:
-    """The points of a declared sweep (its name, or SWEEP/POINT); `selection` as `load` takes it.
-    Raises what `check` finds of its shape."""
+    """The points of a declared sweep (its name, or SWEEP/POINT); `selection` as `load` takes it."""
     from .sweeps import declared, points
-    from .sweeps.checks import check_shape
 
     loaded = load(source, variant=variant, **selection)
     found = declared(loaded.experiment, name.partition("/")[0])
-    check_shape(found, loaded.experiment)
     own = found.options.get("variant")
     if own is not None and variant is None:
         variant = own

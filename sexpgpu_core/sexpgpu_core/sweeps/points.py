@@ -77,9 +77,12 @@ class Points(NamedTuple):
 
 
 def declared(experiment: Experiment, name: str) -> Sweep:
-    """The sweep of a name. Raises E-SWEEP-UNKNOWN."""
+    """The sweep of a name. Raises E-SWEEP-UNKNOWN, and what `check` finds of its shape."""
+    from .checks import check_shape
+
     if name not in experiment.sweeps:
         raise _unknown(f"no sweep {name}", name, experiment.sweeps)
+    check_shape(experiment.sweeps[name], experiment)
     return experiment.sweeps[name]
 
 
