@@ -22,6 +22,11 @@ def read(name: str, stdin_name: str | None = None) -> Source:
     return Source(name, decode(data, name))
 
 
+def kept(name: str, text: Path) -> Source:
+    """A file as it was when another one kept its text: a sweep's points are of one file."""
+    return Source(Path(name).as_posix(), read(str(text)).text)
+
+
 def decode(data: bytes, name: str) -> str:
     """UTF-8 to text, with `\\n` for every end of line."""
     try:

@@ -301,7 +301,7 @@ def library(source: Source, registry: Registry | None = None) -> Evaluator:
 
 
 def run(
-    file: str | Path,
+    file: str | Path | Source,
     *,
     variant: str | None = None,
     sets: Sets = (),

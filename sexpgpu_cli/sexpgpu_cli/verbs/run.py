@@ -11,7 +11,7 @@ import click
 from sexpgpu_core.diagnostics import Diagnostic, problem
 from sexpgpu_core.diagnostics.render_text import render_all
 
-from .. import curve, names
+from .. import curve, files, names
 from ..answer import Answer
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
@@ -52,6 +52,7 @@ FLAGS = {"origin": "from", "sinks": "sink"}
 )
 @click.option("--curve/--no-curve", default=True, help="Draw the loss at the end, on stderr.")
 @click.option("--announce", type=int, hidden=True)
+@click.option("--text", "kept", type=Path, hidden=True)
 def run(
     invocation: Invocation,
     file: str,
@@ -62,6 +63,7 @@ def run(
     dry_run: bool,
     detach: bool,
     announce: int | None,
+    kept: Path | None,
     ranks: int,
     sinks: tuple[str, ...],
     **asked: Any,
@@ -79,7 +81,7 @@ def run(
 
     with progress(invocation, announce) as show:
         result = api.run(
-            file,
+            file if kept is None else files.kept(file, kept),
             **selection,
             device=device or invocation.settings.device,
             threads=threads or invocation.settings.threads,

@@ -87,7 +87,8 @@ def sweep(
         raise problem("E-SWEEP-UNKNOWN", f"{name} has no point {only}", hint=f"there are: {names}")
     plan = plan._replace(only=lambda point: fnmatchcase(point, only))
     if not listed and not remote:
-        _present(files.read(file), plan, asked["device"] or invocation.settings.device)
+        with leaving():
+            _present(files.read(file), plan, asked["device"] or invocation.settings.device)
     return ran(invocation, plan, partial(engine, options), listed, announce)
 
 
@@ -99,13 +100,15 @@ def ran(
     announce: int | None,
 ) -> Answer:
     """Run it, or with `listed` only say how it is."""
-    from sexpgpu_core.runtime.signals import Signals
+    from sexpgpu_core.runtime.signals import Signals, leaving
     from sexpgpu_core.sweeps.running import Sweeping
 
-    with Signals() as signals:
+    signals = Signals()
+    with leaving():
         sweeping = Sweeping(plan, invocation.settings.runs, open, signals, said=invocation.say)
         if listed:
             return answered(invocation, sweeping.seen(), sweeping.path)
+    with signals:
         if announce is not None:
             _announce(announce, sweeping.begin())
         count = len(plan.points.points)
@@ -172,6 +175,7 @@ def planned(
         lambda point: _identified(source, point=points.choice(point), **given),
         lambda point: [*words, "--point", points.choice(point).name],
         jobs=jobs,
+        text=source.text,
     )
 
 

@@ -26,15 +26,23 @@ NEEDED: dict[str, dict[str, type | tuple[type, ...]]] = {
 
 
 def replace(path: Path, document: dict[str, Any], sync: bool = False) -> None:
-    """Write beside, then rename over; `sync` makes it durable. Raises OSError."""
+    """Write beside, then rename over; `sync` makes it durable. Raises OSError; nothing is left."""
     scratch = path.with_name(f".{path.name}-{os.getpid()}")
     text = json.dumps(document, allow_nan=False, indent=1) + "\n"
-    with open(scratch, "w", encoding="utf-8") as file:
+    try:
+        _written(scratch, text, sync)
+        os.replace(scratch, path)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def _written(path: Path, text: str, sync: bool) -> None:
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
         if sync:
             file.flush()
             os.fsync(file.fileno())
-    os.replace(scratch, path)
 
 
 def read(path: Path, kind: str) -> dict[str, Any] | None:

@@ -70,12 +70,14 @@ def _given_back(before: dict[str, Any]) -> None:
 class Signals:
     """`with Signals() as signals`: handlers are in place inside; `reason` is what came first.
 
-    A second SIGINT leaves the process at once, with exit 130: the last checkpoint is whole.
+    A second SIGINT calls `last` and leaves the process at once, with exit 130: the last checkpoint
+    is whole.
     Outside the main thread no handler is set, and `request` is the only way.
     """
 
     def __init__(self) -> None:
         self.reason: str | None = None
+        self.last: Callable[[], object] = lambda: None
         self._before: dict[str, Any] = {}
 
     def request(self, reason: str) -> None:
@@ -106,5 +108,8 @@ class Signals:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         name = signal.Signals(number).name
         if name == "SIGINT" and self.reason is not None:
-            os._exit(130)
+            try:
+                self.last()
+            finally:
+                os._exit(130)
         self.request(name)

@@ -143,7 +143,8 @@ def read(path: Path) -> dict[str, Any]:
     try:
         said = dict(json.loads((path / FILE).read_bytes()))
         gone = said["state"] == "running" and not _held(path, said)
-        points = [_now(path, said, point, gone) for point in said["points"]]
+        begun = _begun(path.parent, said) if gone or _waits(said) else {}
+        points = [_now(path, point, begun, gone) for point in said["points"]]
         counts = dict(Counter(point["state"] for point in points))
         told = {**said, "points": points, "counts": counts}
         return {**told, **_left(path, told), "state": "stopped", "alive": False} if gone else told
@@ -165,12 +166,19 @@ def _left(root: Path, said: dict[str, Any]) -> dict[str, Any]:
     return dict(events.numbers(_ranked(results, rank, said.get("over", ()))))
 
 
-def _now(path: Path, said: dict[str, Any], point: dict[str, Any], gone: bool) -> dict[str, Any]:
+def _waits(said: dict[str, Any]) -> bool:
+    """Whether a point was to be begun when the document was written."""
+    return any(point["state"] == "queued" for point in said["points"])
+
+
+def _now(
+    path: Path, point: dict[str, Any], begun: dict[str, runs.Run], gone: bool
+) -> dict[str, Any]:
     """A point that had not ended when the document was written, as its run is."""
-    if point["state"] in ("pending", *FINAL):
+    if point["state"] in FINAL or (point["state"] == "pending" and not gone):
         return point
     name = point["run"]
-    run = runs.read(path.parent / name) if name else _begun(path.parent, said, point["point"])
+    run = runs.read(path.parent / name) if name else begun.get(point["point"])
     if run is None:
         return {**point, "state": "pending" if gone else point["state"]}
     told = run.status or {}
@@ -179,16 +187,13 @@ def _now(path: Path, said: dict[str, Any], point: dict[str, Any], gone: bool) ->
     return {**point, "state": run.state, "run": run.path.name, **known, "error": error}
 
 
-def _begun(root: Path, said: dict[str, Any], point: str) -> runs.Run | None:
-    """The newest run that was begun for a point since the sweep's process began."""
-    wanted = {"name": said["name"], "point": point}
-    return next(
-        (
-            run
-            for run in runs.listing(root)
-            if run.manifest.get("sweep") == wanted
-            and Path(run.manifest["file"]).name == Path(said["file"]).name
-            and run.manifest["created_at"] >= said["started_at"]
-        ),
-        None,
-    )
+def _begun(root: Path, said: dict[str, Any]) -> dict[str, runs.Run]:
+    """The newest runs that were begun for points since the sweep's process began."""
+    found: dict[str, runs.Run] = {}
+    for run in runs.listing(root):
+        of = run.manifest.get("sweep") or {}
+        since = run.manifest["created_at"] >= said["started_at"]
+        same = Path(run.manifest["file"]).name == Path(said["file"]).name
+        if since and same and of.get("name") == said["name"]:
+            found.setdefault(of["point"], run)
+    return found

@@ -25,6 +25,11 @@ from .flight import Flight
 from .works import Plan, work_of, works
 
 POLL = 0.05
+SHARE = 20
+"""Of the time that passes one part of so many is for writing sweep.json: 20,000 points take 0.4 s,
+and each of them begins and ends."""
+KEPT = "file.lisp"
+"""In a sweep's folder, the file as it was when the sweep began."""
 FINISHED = (0, 5)
 """Exits of a run that came to its end, its targets met or not."""
 
@@ -54,7 +59,9 @@ class Sweeping:
         """Points that other processes run."""
         self._steps: dict[int, int] = {}
         """The step at which each was begun."""
-        self._started, self._written = self.clock.stamp(), 0.0
+        self._started, self._written, self._cost = self.clock.stamp(), 0.0, 0.0
+        self._stale = False
+        """Whether there is more to say than sweep.json does."""
         self._asked = False
         self._lock: Lock | None = None
 
@@ -66,29 +73,41 @@ class Sweeping:
             (self.path / "control").mkdir(parents=True, exist_ok=True)
             (self.path / "logs").mkdir(exist_ok=True)
             self._lock = self._lock or Lock(self.path / "run.lock", self._started)
+            if self.plan.text is not None:
+                (self.path / KEPT).write_text(self.plan.text, encoding="utf-8", newline="")
             self.write("running")
         except OSError as refused:
-            raise problem("E-RUN-WRITE", f"{self.path}: {refused.strerror}") from refused
+            raise self._unwritten(refused) from refused
         return self.path
+
+    def _unwritten(self, refused: OSError) -> Exception:
+        return problem("E-RUN-WRITE", f"{self.path}: {refused.strerror}")
 
     def run(self, told: Callable[[Work], None] = lambda work: None) -> dict[str, Any]:
         """Run what is to be run; the last document. Raises what `begin` does, E-EXECUTOR-REFUSED,
         E-EXECUTOR-LOST."""
         self.begin()
-        inbox = Inbox(self.path / "control", self.clock.monotonic)
+        self.signals.last = self._cancel
         try:
-            waiting = self._taken_up()
-            while waiting or self._busy:
-                self._requests(inbox)
-                if self.signals.reason is not None:
-                    waiting.clear()
-                    self._cancel()
-                waiting += [*self._begun(waiting, told), *self._settle(told)]
-                time.sleep(POLL)
-            return self.write(self.state)
+            return self._run(Inbox(self.path / "control", self.clock.monotonic), told)
+        except OSError as refused:
+            self._cancel()
+            raise self._unwritten(refused) from refused
         finally:
             assert self._lock is not None
             self._lock.release()
+
+    def _run(self, inbox: Inbox, told: Callable[[Work], None]) -> dict[str, Any]:
+        waiting = self._taken_up()
+        while waiting or self._busy:
+            self._requests(inbox)
+            if self.signals.reason is not None:
+                waiting.clear()
+                self._cancel()
+            waiting += [*self._begun(waiting, told), *self._settle(told)]
+            self._tell()
+            time.sleep(POLL)
+        return self.write(self.state)
 
     @property
     def exit(self) -> int:
@@ -101,10 +120,27 @@ class Sweeping:
 
     def write(self, state: str) -> dict[str, Any]:
         """Replace sweep.json; what it says."""
+        began = self.clock.monotonic()
         said = self.document(state)
         documents.replace(self.path / FILE, said)
-        self._written = self.clock.monotonic()
+        self._written, self._stale = self.clock.monotonic(), False
+        self._cost = self._written - began
         return said
+
+    def _tell(self) -> None:
+        """Bring sweep.json up to what is known, where it has not been long since it was written.
+
+        A disk that is full may empty again, and runs say all that it does; not so a folder that
+        was deleted, which is an OSError.
+        """
+        if not self._stale or self.clock.monotonic() - self._written < SHARE * self._cost:
+            return
+        try:
+            self.write("running")
+        except OSError:
+            if not self.path.is_dir():
+                raise
+            self._written = self.clock.monotonic()
 
     def document(self, state: str) -> dict[str, Any]:
         """The sweep as it is now."""
@@ -125,17 +161,26 @@ class Sweeping:
         if not (self.path / FILE).is_file():
             return self.document(self.state)
         told = read(self.path)
+        self._recall({point["point"]: point for point in told["points"]})
         if told["state"] != "running":
-            return self.document(self.state)
-        queued = {point["point"] for point in told["points"] if point["state"] == "queued"}
-        self.works = [
-            work._replace(state="queued")
-            if work.state == "pending" and work.name in queued
-            else work
-            for work in self.works
-        ]
+            gone = told.get("alive") is False and self.state == "stopped"
+            return {**self.document(self.state), **({"alive": False} if gone else {})}
         kept = ("state", "started_at", "heartbeat", "executor", "jobs")
         return {**self.document("running"), **{key: told[key] for key in kept if key in told}}
+
+    def _recall(self, told: dict[str, dict[str, Any]]) -> None:
+        """What runs alone do not say: points that wait, that had no run, or another point's."""
+        for number, work in enumerate(self.works):
+            said = told.get(work.name)
+            if work.state != "pending" or said is None:
+                continue
+            if said["state"] == "queued":
+                self.works[number] = work._replace(state="queued")
+            elif said["run"] is not None:
+                self._identified(number)
+            elif said["state"] == "failed":
+                known = {key: said[key] for key in ("state", "exit", "error")}
+                self.works[number] = work._replace(**known)
 
     @property
     def state(self) -> str:
@@ -226,11 +271,11 @@ class Sweeping:
             self._others.add(number)
             return True
         point = self.plan.points.points[number]
-        try:
-            if not self.flight.submit(number, point.name, self.plan.command(point)):
-                return False
-        except OSError as refused:
-            raise problem("E-RUN-WRITE", f"{self.path}: {refused.strerror}") from refused
+        command = list(self.plan.command(point))
+        if self.plan.text is not None:
+            command.append(f"--text={self.path / KEPT}")
+        if not self.flight.submit(number, point.name, command):
+            return False
         self._mark(number)
         return True
 
@@ -238,7 +283,7 @@ class Sweeping:
         """Note that a point has a job of ours, and where its run is."""
         self._steps[number] = self._step(number)
         self.works[number] = self.works[number]._replace(state="queued", exit=None, error=None)
-        self.write("running")
+        self._stale = True
 
     def _step(self, number: int) -> int:
         """How far the point's run is."""
@@ -285,7 +330,7 @@ class Sweeping:
         for number, code in codes.items():
             self._look(number, code, jobs.get(number))
             told(self.works[number])
-        self.write("running")
+        self._stale = True
         again = [number for number, ended in jobs.items() if ended.again]
         return [*left, *(n for n in again if self._step(n) > self._steps[n])]
 
@@ -298,9 +343,12 @@ class Sweeping:
             work = work if live else before
         elif work.run is None or (work.state != "failed" and code not in FINISHED):
             error = work.error or _error(self.path / "logs" / f"{before.name}.txt")
-            asked = work.state if work.state in ("stopped", "preempted") else "failed"
+            asked = work.state if work.state in ("stopped", "preempted", "lost") else "failed"
             state = "preempted" if code == PREEMPTED else asked
+            if work.run is None and code in FINISHED:
+                error = error or "E-RESUME-CHANGED"  # a module that it reads was edited
             if ended is not None and ended.why:
+                state = "failed" if state == "lost" else state
                 self._said(f"{before.name}: {ended.why}")
                 error = error or (ended.error if state == "failed" else None)
             work = work._replace(state=state, exit=code, error=error)
@@ -308,7 +356,7 @@ class Sweeping:
 
     @property
     def _due(self) -> bool:
-        return self.clock.monotonic() - self._written >= HEARTBEAT
+        return self.clock.monotonic() - self._written >= max(HEARTBEAT, SHARE * self._cost)
 
     def _requests(self, inbox: Inbox) -> None:
         for request in inbox.take():

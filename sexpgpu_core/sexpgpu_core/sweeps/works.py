@@ -17,7 +17,8 @@ SAY = 5.0
 class Plan(NamedTuple):
     """What a sweep is to do. `content`: of the file without a point; `identify`: the experiment of
     a point, or the code of why it is none, for some 0.1 s; `command`: of a point; `only`: whether a
-    point is run; `failed`: whether those that failed are."""
+    point is run; `failed`: whether those that failed are; `text`: the file's, which is kept for
+    points that are begun after it was edited."""
 
     file: str
     points: Points
@@ -28,6 +29,7 @@ class Plan(NamedTuple):
     jobs: int = 1
     only: Callable[[str], bool] = lambda name: True
     failed: bool = False
+    text: str | None = None
 
 
 def works(
