@@ -355,7 +355,8 @@ def _differing(folder: Path, experiment_id: str, loaded: Loaded) -> list[str]:
     if run is None or run.manifest["experiment_id"] != experiment_id:
         return []
     try:
-        return outdated(as_it_was(run, None, None), loaded, experiment_id, operations)
+        data, own = run.manifest["data"], as_it_was(run, None, None)
+        return outdated(own, loaded, experiment_id, operations, data)
     except (Problem, Problems, OSError):
         return []
 

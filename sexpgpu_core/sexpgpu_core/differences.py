@@ -6,7 +6,7 @@ No change to training is equal training IR, data, seed, steps, precision: an equ
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .compile.identity import training_roots
@@ -153,12 +153,30 @@ ELSEWHERE = "its data or the program's version, which are not as they were"
 
 
 def outdated(
-    own: Any, now: Any, experiment_id: str, operations: Callable[[Any], Operations]
+    own: Any,
+    now: Any,
+    experiment_id: str,
+    operations: Callable[[Any], Operations],
+    data: Sequence[Mapping[str, Any]] = (),
 ) -> list[str]:
-    """What tells a file from the experiment that it, or a run's `own`, was: a text each."""
+    """What tells a file from the experiment that it, or a run's `own`, was: a text each. `data`:
+    what a manifest says of it."""
     before, after = (facts(loaded, operations(loaded.registry)) for loaded in (own, now))
     told = [said(change) for change in difference(before, after).changes if change.trains]
-    return told if before.experiment_id == experiment_id else [ELSEWHERE, *told]
+    if before.experiment_id == experiment_id:
+        return told
+    return [*(list(_other_data(data, own.loaders)) or [ELSEWHERE]), *told]
+
+
+def _other_data(data: Sequence[Mapping[str, Any]], loaders: Mapping[str, Any]) -> Iterator[str]:
+    """The loaders of a manifest whose data or tokenizer are others now."""
+    for before in data:
+        if before.get("loader") not in loaders:
+            continue
+        now = loaders[before["loader"]].identity()
+        if before["fingerprint"] != now["fingerprint"]:
+            same = before.get("tokenizer") == now.get("tokenizer")
+            yield f"the {'data' if same else 'tokenizer'} of loader {before['loader']}"
 
 
 def difference(a: Facts, b: Facts, areas: tuple[str, ...] = ()) -> Difference:

@@ -160,7 +160,7 @@ def test_a_run_whose_data_changed_is_another_experiment(mine: Folder) -> None:
     held(refused, 3)
     (found,) = refused.diagnostics
     assert found["code"] == "E-RESUME-CHANGED"
-    assert "its data or the program's version" in found["message"]
+    assert "the data of loader letters" in found["message"]
 
 
 def test_a_deadline_ends_a_run(mine: Folder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,22 @@ def test_a_prompt_of_no_token_is_told(words: Folder) -> None:
     done = words.quick("sample", "x.lisp", "--prompt", "  ", "--json")
     held(done, 2)
     assert "the prompt has no token" in done.diagnostics[0]["message"]
+
+
+def test_the_manifest_says_which_tokenizer_it_was_and_a_resume_with_another_is_refused(
+    words: Folder,
+) -> None:
+    manifest = json.loads((words.made("it") / "manifest.json").read_text())
+    name, of, sha256 = manifest["data"][0]["tokenizer"]
+    assert (name, of.split()[0], len(sha256)) == ("hf", "sexpgpu-core", 64)
+    path = words.path / "words.json"
+    before = path.read_text()
+    path.write_text(before + "\n")
+    done = words.quick("run", "x.lisp", "--resume", "it", "--json")
+    path.write_text(before)
+    held(done, 3)
+    assert done.diagnostics[0]["code"] == "E-RESUME-CHANGED"
+    assert done.diagnostics[0]["facts"]["changes"] == ["the tokenizer of loader text"]
 
 
 def test_another_file_of_the_tokenizer_makes_another_experiment(

@@ -145,6 +145,7 @@ SLIPS: tuple[tuple[str, str, str], ...] = (
     ("E-NAME-UNBOUND", KNOBS + "(defsweep s :grid ((depth (2 3))) :where (< dpth 3))", "dpth"),
     ("E-TWICE", "(defrun :steps 9 :steps 10)", ":steps"),
     ("E-TWICE", LOADER.format("(counter :batch 4)" + STAGES), "key of ctx"),
+    ("E-OPTION-VALUE", LOADER.format("(counter :seen -8)" + STAGES), "an integer from 0"),
     ("E-OPTION-VALUE", "(defloader data (source (digits)) (whole) (batch 8) (stage :train)"
      " (stage :val))", "(batch ...)"),
     ("E-OPTION-VALUE", "(defloader data (source (digits)) (whole)"

@@ -43,7 +43,9 @@ def arrow_header(options: Options) -> Header:
 
 def _header(kind: str, options: Options) -> Header:
     paths = _paths(kind, options)
-    found = index.facts("columnar", (kind, index.stamp(paths)), lambda: _facts(kind, paths))
+    names = tuple(path.name for path in paths)  # what is told of gaps has them
+    given = kind, names, index.content(paths) or index.stamp(paths)
+    found = index.facts("columnar", given, lambda: _facts(kind, paths))
     fields = {name: (dtype, tuple(shape)) for name, dtype, shape in found["columns"]}
     return {"count": found["count"], "fields": fields, "gaps": found["gaps"], "paths": paths}
 

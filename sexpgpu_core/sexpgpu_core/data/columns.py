@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import Problem, nearest, problem
@@ -51,13 +51,20 @@ class Columns:
     def __init__(self, declared: Sequence[Any], header: Header, whole: bool) -> None:
         self._found: Mapping[str, Any] = header.get("arrays" if whole else "fields", {})
         self._gaps: Mapping[str, str] = header.get("gaps", {})  # column -> where it has no value
-        self._fields = {name: self._field(column, *rest) for name, column, *rest in declared} or {
+        self._fields = {said[0]: self._declared(*said) for said in declared} or {
             name: self._field(name) for name in self._found
         }
 
     def said(self) -> Any:
         """All that what is read follows from, beside the source."""
         return tuple((name, tuple(field)) for name, field in self._fields.items())
+
+    def _declared(self, name: str, *said: Any) -> Field:
+        try:
+            return self._field(*said)
+        except Problem as wrong:
+            column = ("column",) if wrong.diagnostic.code == "E-FIELD" else ()
+            raise wrong.of("fields", name, *column) from None
 
     def _field(self, column: Any, dtype: Any = None, options: Mapping[str, Any] = {}) -> Field:
         grouped = isinstance(column, (tuple, list))
@@ -114,6 +121,49 @@ class Columns:
         """Fields that are texts, with their columns: what only `map` can take."""
         return {n: f.columns[0] for n, f in self._fields.items() if self._type(f) is None}
 
+    def known(self, what: str, field: str, clause: str) -> Type:
+        """The type of a field that a clause names. Raises E-FIELD."""
+        types = self.types()
+        if field in types:
+            return types[field]
+        if field in self._fields:
+            column = self._fields[field].columns[0]
+            told = f"{what}: {field} holds text, which has no number"
+            hint = f'number its texts: (fields ({field} "{column}" :hash 0))'
+            raise problem("E-FIELD", told, hint=hint, field=field).of(clause)
+        near = nearest(field, types)
+        hint = f"Did you mean {near}?" if near else f"It has {' '.join(types)}."
+        raise problem("E-FIELD", f"{what}: no such field", hint=hint, field=field).of(clause)
+
+    def mask(self, mask: tuple[str, Any] | None) -> dict[str, Type]:
+        """`:mask (FIELD VALUE)` brings the f32 field `mask`, 1 where the field has the value."""
+        if mask is None:
+            return {}
+        field, value = mask
+        dtype, shape = self.known(f"(:mask ({field} ...))", field, "mask")
+        if not fits(value, dtype):
+            told = f":mask ({field} {shown(value)}): {field} is {dtype}, which has no such value"
+            raise problem("E-OPTION-VALUE", told, option="mask").of("mask")
+        return {"mask": Type("f32", shape)}
+
+    def masked(
+        self,
+        mask: tuple[str, Any] | None,
+        names: Iterable[str] | None,
+        read: Callable[[list[str]], dict[str, np.ndarray]],
+    ) -> dict[str, np.ndarray]:
+        """The fields that are asked for, and `mask` made of its field."""
+        import numpy as np
+
+        types = {**self.types(), **self.mask(mask)}
+        chosen = None if names is None else set(names)
+        asked = [n for n in types if chosen is None or n in chosen]
+        marked = mask[0] if mask is not None and "mask" in asked else None
+        found = read([n for n in types if n != "mask" and (n in asked or n == marked)])
+        if mask is not None and marked is not None:
+            found["mask"] = (found[marked] == mask[1]).astype(np.float32)
+        return {n: found[n] for n in asked}
+
     def _type(self, field: Field) -> Type | None:
         dtype, shape = self._found[field.columns[0]]
         if field.hash is not None:
@@ -142,7 +192,10 @@ class Columns:
             made.read(slice(None) if places is None else places, raw)
         for name in wanted:
             field = self._fields[name]
-            out[name] = self._made(made, field, types[name], places, raw)
+            try:
+                out[name] = self._made(made, field, types[name], places, raw)
+            except Problem as wrong:
+                raise wrong.of("fields", name) from None
         return out
 
     def _raw(self, types: Mapping[str, Type], wanted: Sequence[str], places: Any) -> Any:

@@ -12,7 +12,6 @@ from ..diagnostics import Problem, problem
 from ..experiment.declarations import LoaderDeclaration, StageDeclaration, Windows
 from ..experiment.protocols import Header
 from ..ir.types import Type
-from ..staging.source_options import shown
 from . import order, split, windows
 
 if TYPE_CHECKING:
@@ -50,16 +49,23 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
             f"{loader.name} is a table: (windows ...) cuts a stream",
             hint="leave (windows ...) out",
             clause="windows",
-        )
+        ).of("windows")
     if stream and loader.fields:
         raise problem(
             "E-OPTION",
             f"(fields ...) names columns of a table; {loader.name} is a stream of tokens",
             clause="fields",
-        )
+        ).of("fields")
     if loader.whole or not source.header["fields"]:
         return Whole(source, loader, stage)
     if cut is None:
+        if (stage.order or "").lstrip(":") == "streams" and method != "position":
+            raise problem(
+                "E-OPTION-VALUE",
+                f":order :streams goes on with the rows as they lie, which :{method} does not keep",
+                hint="(split-by :position), or another order",
+                option="order",
+            ).of("order")
         return Table(source, loader, stage, method, argument)
     if stage.mask:
         raise problem(
@@ -67,18 +73,19 @@ def make_cut(source: Source, loader: LoaderDeclaration, stage: StageDeclaration)
             ":mask marks examples of a table; a stream has none",
             hint="leave :mask out",
             option=":mask",
-        )
+        ).of("mask")
     if not windows.documented(cut):
         if method != "position":
             raise problem(
                 "E-OPTION-VALUE",
                 f"(split-by :{method}) cuts a table or documents; a stream is cut by position",
                 hint="(windows ... :documents t) says that it has documents",
-            )
+            ).of("split-by")
         return Stream(source, stage, cut)
     _end_within(cut, source.header.get("vocab"))
     if method not in ("position", "hash"):
-        raise problem("E-OPTION-VALUE", f"documents are split by :position or :hash, not {method}")
+        told = f"documents are split by :position or :hash, not {method}"
+        raise problem("E-OPTION-VALUE", told).of("split-by")
     return Documents(source, stage, cut, argument or 0 if method == "hash" else None)
 
 
@@ -93,6 +100,21 @@ def _end_within(cut: Windows, vocab: int | None) -> None:
         hint="say one of them, or its text, as :documents (string #\\Newline)",
         option="documents",
         value=end,
+        size=vocab,
+    ).of("windows", "documents")
+
+
+def _within(tokens: np.ndarray, header: Header) -> None:
+    """E-DATA-TOKEN where files hold a token that the vocabulary, which they do not say, has not."""
+    vocab = header.get("vocab")
+    if vocab is None or not tokens.size or 0 <= int(tokens.min()) <= int(tokens.max()) < vocab:
+        return
+    wrong = int(tokens.max()) if int(tokens.max()) >= vocab else int(tokens.min())
+    raise problem(
+        "E-DATA-TOKEN",
+        f"the files hold the token {wrong:,}, and the vocabulary has 0 to {vocab - 1:,}",
+        hint=f":vocab {wrong + 1}, or the :dtype that the files were written with",
+        value=wrong,
         size=vocab,
     )
 
@@ -122,7 +144,7 @@ class Whole:
                 "(map ...) is of examples: (whole) data has none",
                 hint="what tensors can do belongs into prepare",
                 clause="map",
-            )
+            ).of("map", *dict(stage.maps or loader.maps))
         self._source, self._mask = source, stage.mask
         from . import columns
 
@@ -131,15 +153,15 @@ class Whole:
 
     def fields(self) -> dict[str, Type]:
         found = self._columns.types()
-        return {**found, **mask_type(self._mask, found)}
+        return {**found, **self._columns.mask(self._mask)}
 
     def read(self, places: Any, names: Iterable[str] | None) -> Arrays:
-        found = _masked(self._mask, self.fields(), names, self._read)
+        found = self._columns.masked(self._mask, names, self._read)
         if self._mask is not None and "mask" in found and not found["mask"].any():
             raise problem(
                 "E-DATA-SMALL",
                 f":mask ({' '.join(map(str, self._mask))}) marks none of {found['mask'].size} rows",
-            )
+            ).of("mask")
         return found
 
     def _read(self, wanted: list[str]) -> Arrays:
@@ -172,11 +194,10 @@ class Table:
         self.examples: int | None = split.size(self.ranges) if counted else None
 
     def _known(self, what: str, field: str) -> None:
-        known = self._columns.types()
-        if field not in known or known[field].shape:
-            hint = "It has " + " ".join(known) + "."
-            said = "no such field" if field not in known else "it has axes, and is no class"
-            raise problem("E-FIELD", f"{what}: {said}", hint=hint, field=field)
+        if self._columns.known(what, field, "split-by").shape:
+            told = f"{what}: it has axes, and is no class"
+            hint = "a field with one number an example"
+            raise problem("E-FIELD", told, hint=hint, field=field).of("split-by")
 
     def _ranges(self, pairs: split.Pairs) -> split.Ranges:
         count = self._source.header["count"]
@@ -200,7 +221,7 @@ class Table:
 
     def fields(self) -> dict[str, Type]:
         found = self._columns.types()
-        return {**found, **mask_type(self._mask, found)}
+        return {**found, **self._columns.mask(self._mask)}
 
     def texts(self) -> dict[str, str]:
         return self._columns.texts()
@@ -238,9 +259,8 @@ class Table:
         return read[field]
 
     def read(self, places: Any, names: Iterable[str] | None) -> Arrays:
-        return _masked(
+        return self._columns.masked(
             self._mask,
-            self.fields(),
             names,
             lambda wanted: self._columns.read(self._source.reader, places, wanted),
         )
@@ -280,6 +300,7 @@ class Stream:
         found = {}
         if "tokens" in wanted:
             found["tokens"] = rows.runs_of(reader.tokens(), places, size).astype(np.int32)
+            _within(found["tokens"], self._source.header)
         if "weights" in wanted:
             found["weights"] = rows.runs_of(reader.weights(), places, size)
         return found
@@ -300,7 +321,7 @@ class Documents:
         kind = (stage.order or "").lstrip(":")
         wrong = documents.refuse(cut, kind)
         if wrong is not None:
-            raise wrong
+            raise wrong.of("order" if kind == "random" else "windows", "shift")
         self._streams = kind == "streams"
         self.ranges = split.ranges(source.header["tokens"] or 0, stage.split)
         self._cut: documents.Cut | None = None
@@ -352,6 +373,8 @@ class Documents:
         import numpy as np
 
         made = self._made().read(self._source.reader(), places, np.int32)
+        tokens = made["tokens"]
+        _within(tokens[tokens != self.windows.pad], self._source.header)
         return {name: made[name] for name in self.fields() if names is None or name in names}
 
 
@@ -362,38 +385,3 @@ def _short(stage: str, tokens: int, cut: Windows) -> Problem:
         tokens=tokens,
         window=cut.size,
     )
-
-
-def mask_type(mask: tuple[str, Any] | None, types: dict[str, Type]) -> dict[str, Type]:
-    """`:mask (FIELD VALUE)` brings the f32 field `mask`, 1 where the field has the value."""
-    if mask is None:
-        return {}
-    from .columns import fits
-
-    field, value = mask
-    if field not in types:
-        known = " ".join(types)
-        raise problem("E-FIELD", f"(:mask ({field} ...)): no such field", hint=f"has: {known}")
-    dtype = types[field].dtype
-    if not fits(value, dtype):
-        told = f":mask ({field} {shown(value)}): {field} is {dtype}, which has no such value"
-        raise problem("E-OPTION-VALUE", told, option="mask")
-    return {"mask": Type("f32", types[field].shape)}
-
-
-def _masked(
-    mask: tuple[str, Any] | None,
-    types: dict[str, Type],
-    names: Iterable[str] | None,
-    read: Callable[[list[str]], Arrays],
-) -> Arrays:
-    """The fields that are asked for, and `mask` made of its field."""
-    import numpy as np
-
-    chosen = None if names is None else set(names)
-    asked = [n for n in types if chosen is None or n in chosen]
-    marked = mask[0] if mask is not None and "mask" in asked else None
-    found = read([n for n in types if n != "mask" and (n in asked or n == marked)])
-    if mask is not None and marked is not None:
-        found["mask"] = (found[marked] == mask[1]).astype(np.float32)
-    return {n: found[n] for n in asked}

@@ -44,7 +44,7 @@ def borders(reader: Any, end: Any) -> np.ndarray:
                 "E-OPTION-VALUE",
                 "(windows ... :documents t): this source does not know where documents end",
                 hint="say the token that ends one, as :documents 50256",
-            )
+            ).of("windows", "documents")
         return np.asarray(reader.borders(), np.int64)
     token, tokens = _token(reader, end), reader.tokens()
     found, length = [np.zeros(1, np.int64)], len(tokens)
@@ -57,7 +57,7 @@ def borders(reader: Any, end: Any) -> np.ndarray:
             f":documents {end!r}: no token of the {length:,} is that, so that no document ends",
             hint="say the token that ends one; without :documents windows are cut anywhere",
             option="documents",
-        )
+        ).of("windows", "documents")
     found.append(np.array([length], np.int64))
     return np.unique(np.concatenate(found))
 
@@ -74,7 +74,7 @@ def _token(reader: Any, end: Any) -> int:
             "E-OPTION-VALUE",
             f":documents is t, a token or the text of one, not {end!r}",
             hint="a line each: :documents (string #\\Newline)",
-        )
+        ).of("windows", "documents")
     return int(encoded[0])
 
 

@@ -13,6 +13,9 @@ from ..diagnostics import Problem, nearest, problem
 
 _GLOB = frozenset("*?[")
 
+_LONG = 4 << 30
+"""Bytes of a file whose hash takes long enough to be told of."""
+
 
 class Reach:
     """How far a source is read, in all threads.
@@ -140,9 +143,13 @@ def content_hash(path: Path) -> str:
 
     def read() -> str:
         whole = hashlib.sha256()
+        if path.stat().st_size > _LONG and REACH.tell is not None:
+            REACH.tell(f"hashing {path.name}, {path.stat().st_size / 1e6:,.0f} MB, once")
         with open(path, "rb") as file:
             while chunk := file.read(1 << 20):
                 whole.update(chunk)
+                if REACH.pause is not None:
+                    REACH.pause()
         return whole.hexdigest()
 
     return str(remembered("content", stamp(path), read))

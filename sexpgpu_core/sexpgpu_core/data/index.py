@@ -237,10 +237,15 @@ def source_stamp(header: Header) -> Any:
     """What a source's contents follow from; None where that is not known.
 
     Its `options`, as they are written, are among it: they say what tokens are."""
-    content, paths = header.get("content"), header.get("paths", ())
-    if content is None and paths:
-        content = known(paths) if left(paths) else tuple(map(files.content_hash, paths))
-    return None if content is None else (header.get("options"), content)
+    found, paths = header.get("content"), header.get("paths", ())
+    if found is None and paths:
+        found = content(paths)
+    return None if found is None else (header.get("options"), found)
+
+
+def content(paths: Sequence[Path]) -> tuple[str, ...] | None:
+    """Hashes of files; None of large ones in a check that were not read before."""
+    return known(paths) if left(paths) else tuple(map(files.content_hash, paths))
 
 
 def facts(what: str, given: Any, make: Callable[[], Any], paths: Sequence[Path] = ()) -> Any:

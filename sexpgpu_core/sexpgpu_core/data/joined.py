@@ -48,7 +48,9 @@ def _vocabulary(found: Mapping[str, Any], options: Options) -> dict[str, Any]:
     of = tabled(options)
     if of is not None:
         return {"vocab": of.vocabulary, "tokenizer": of.said}
-    return {"vocab": len(found["characters"]) if is_chars(options) else 256}
+    if not is_chars(options):
+        return {"vocab": 256}
+    return {"vocab": len(found["characters"]), "alphabet": found["characters"]}
 
 
 def _indexed(paths: Sequence[Path], options: Options, needs: str = "") -> index.Index:
@@ -67,7 +69,8 @@ def _indexed(paths: Sequence[Path], options: Options, needs: str = "") -> index.
 def _before(options: Options) -> Header:
     """What is known without a scan."""
     found: dict[str, Any] = {"tokens": None, "documents": None, "characters": ""}
-    told = _told(found, (), options)
+    told = dict(_told(found, (), options))
+    told.pop("alphabet", None)
     return {**told, "vocab": None} if is_chars(options) else told
 
 

@@ -235,7 +235,9 @@ class Loader:
         source = self._source(stage)
         if id(source) not in self._prints:
             header = dict(self.header(stage))
-            paths, _ = header.pop("paths", ()), header.pop("options", None)
+            paths = header.pop("paths", ())
+            for key in ("options", "alphabet"):  # an alphabet follows from the contents
+                header.pop(key, None)
             said = f"{source.kind} {sorted(header.items())!r}"
             self._prints[id(source)] = fingerprint(said, paths)
         return self._prints[id(source)]
@@ -254,6 +256,7 @@ class Loader:
             **({"examples": count} if count is not None else {}),
             "bytes": header.get("bytes", sum(path.stat().st_size for path in paths)),
             "files": header.get("files", len(paths)),
+            **({"tokenizer": list(header["tokenizer"])} if "tokenizer" in header else {}),
         }
 
     # -- inside
@@ -310,7 +313,9 @@ class Loader:
             from ..experiment.headers import merged_header
 
             parts = {name: self._header(of) for name, _, of in source.arguments}
-            return merged_header(parts, [weight for _, weight, _ in source.arguments])
+            weights = [weight for _, weight, _ in source.arguments]
+            merged: Header = self._placed(lambda: merged_header(parts, weights), source)
+            return merged
         row = self._row(source)
         try:
             read = self._placed(
@@ -343,7 +348,13 @@ class Loader:
         return found
 
     def _located(self, work: Any, stage: str) -> Any:
-        return self._placed(work, self._source(stage))
+        def placed() -> Any:
+            try:
+                return work()
+            except Problem as raised:
+                raise raised.locate(self.declaration.place(stage, raised.clause)) from None
+
+        return self._placed(placed, self._source(stage))
 
     def _placed(self, work: Any, source: SourceDeclaration) -> Any:
         """Run; a Problem gets the source's span, and a missing path an edit to the nearest one."""

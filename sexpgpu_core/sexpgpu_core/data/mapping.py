@@ -35,7 +35,8 @@ class Mapping:
         known = [*self._cut.fields(), *self._cut.texts()]
         if name not in known:
             hint = "It has " + " ".join(known) + "."
-            raise problem("E-FIELD", f"(map {name} ...): no such field", hint=hint, field=name)
+            told = f"(map {name} ...): no such field"
+            raise problem("E-FIELD", told, hint=hint, field=name).of("map", name)
 
     def fields(self) -> dict[str, Type]:
         """Types of one example; a mapped field's is that of what the first example gives."""
@@ -47,7 +48,10 @@ class Mapping:
         import numpy as np
 
         (value,) = self._values(name, self._cut.places(np.zeros(1, np.int64), 0), 0)
-        return type_of(name, value)
+        try:
+            return type_of(name, value)
+        except Problem as wrong:
+            raise wrong.of("map", name) from None
 
     def read(self, places: Any, names: Iterable[str] | None, epoch: int) -> dict[str, np.ndarray]:
         types = self.fields()
@@ -56,8 +60,7 @@ class Mapping:
         out = dict(self._cut.read(places, plain)) if plain else {}
         for name in wanted:
             if name in self._maps:
-                values = self._values(name, places, epoch)
-                out[name] = self._stacked(name, types[name], values, places)
+                out[name] = self._mapped(name, types[name], places, epoch)
         return {n: out[n] for n in wanted}
 
     def _values(self, name: str, places: Any, epoch: int) -> list[Any]:
@@ -66,6 +69,13 @@ class Mapping:
         seeds = [self._keys((name, epoch, int(place)))[0] for place in places]
         made: list[Any] = self._host.map(self._maps[name], given, seeds)
         return made
+
+    def _mapped(self, name: str, type: Type, places: Any, epoch: int) -> np.ndarray:
+        values = self._values(name, places, epoch)
+        try:
+            return self._stacked(name, type, values, places)
+        except Problem as wrong:
+            raise wrong.of("map", name) from None
 
     def _given(self, name: str, places: Any) -> Sequence[Any]:
         texts = self._cut.texts()

@@ -50,7 +50,7 @@ def stdlib_header(options: Options) -> Header:
         return _tabled_header(of, _stdlib(options), options)
     root = os.path.dirname(os.__file__)
     limit, chars = options.get("limit"), is_chars(options)
-    stamp = (sys.version, root, os.stat(root).st_mtime_ns, limit, chars)
+    stamp = (sys.version, root, os.stat(root).st_mtime_ns, limit, chars and "alphabet")
 
     def scan() -> dict[str, Any]:
         paths = _stdlib(options)
@@ -59,6 +59,7 @@ def stdlib_header(options: Options) -> Header:
         return {
             "tokens": len(text) if chars else len(data),
             "vocab": len(set(text)) if chars else 256,
+            **({"alphabet": "".join(sorted(set(text)))} if chars else {}),
             "content": hashlib.sha256(data).hexdigest(),
             "bytes": len(data),
             "files": len(paths),
@@ -98,10 +99,10 @@ def _header(paths: tuple[Path, ...], options: Options) -> Header:
     fields = {"tokens": ("i32", ())}
     if is_chars(options):
         (lengths, characters), _ = _indexed(paths)
-        length, vocab = sum(lengths), len(characters)
-    else:
-        length, vocab = sum(path.stat().st_size for path in paths), 256
-    return {"tokens": length, "fields": fields, "vocab": vocab, "paths": paths}
+        said = {"vocab": len(characters), "alphabet": characters}
+        return {"tokens": sum(lengths), "fields": fields, **said, "paths": paths}
+    length = sum(path.stat().st_size for path in paths)
+    return {"tokens": length, "fields": fields, "vocab": 256, "paths": paths}
 
 
 def _tabled_header(of: Chosen, paths: tuple[Path, ...], options: Options) -> Header:

@@ -76,9 +76,17 @@ class Diagnostic(NamedTuple):
 class Problem(Exception):
     """A user's mistake. Raised anywhere, placed by whoever knows where, caught at phase borders."""
 
+    clause: tuple[str, ...] = ()
+    """The clause of a declaration that it speaks of, and what of it, where that is known."""
+
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic)
         self.diagnostic = diagnostic
+
+    def of(self, *clause: str) -> Problem:
+        """Say which clause it speaks of, if nobody has yet; returns itself."""
+        self.clause = self.clause or clause
+        return self
 
     def __str__(self) -> str:
         d = self.diagnostic

@@ -97,6 +97,12 @@ class LoaderDeclaration(NamedTuple):
     maps: tuple[tuple[str, Any], ...]  # field, Lisp function
     counters: Mapping[str, Any]  # name -> form; evaluated once a stage by staging
     span: Span | None
+    places: Mapping[tuple[str, ...], Span] = {}  # (stage or "", clause, what of it) -> its words
+
+    def place(self, stage: str, clause: tuple[str, ...]) -> Span | None:
+        """Where a clause stands, or what of it; a stage's own first."""
+        asked = [(s, *clause[:n]) for n in range(len(clause), 0, -1) for s in (stage, "")]
+        return next((self.places[key] for key in asked if key in (self.places or ())), None)
 
 
 class PassDeclaration(NamedTuple):

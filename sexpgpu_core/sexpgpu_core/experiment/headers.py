@@ -48,3 +48,13 @@ def _alike(parts: Mapping[str, Header]) -> None:
             told = f"sources {known[0][0]} and {name} of a mixture have other tokenizers"
             hint = f":{first} and :{second}: one for all, also of one file and version"
             raise problem("E-DATA-FORMAT", told, hint=hint)
+    letters = [(name, header["alphabet"]) for name, header in parts.items() if "alphabet" in header]
+    for name, own in letters[1:]:
+        if own != letters[0][1]:
+            odd = sorted({*own} ^ {*letters[0][1]})[0]
+            raise problem(
+                "E-DATA-FORMAT",
+                f"sources {letters[0][0]} and {name} of a mixture have other characters, so that "
+                f"one number is two of them; only one has {odd!r}",
+                hint=':tokenizer :bytes, or one of a file, as (:hf "tokenizer.json")',
+            )

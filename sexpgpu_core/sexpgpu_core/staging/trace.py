@@ -185,10 +185,10 @@ def stage_counters(
             value = first_value(evaluator.call(function))
         finally:
             at.context = None
-        if value.__class__ is not int:
+        if value.__class__ is not int or value < 0:
             raise problem(
                 "E-OPTION-VALUE",
-                f"the counter :{name} is {describe(value)}, wants an integer",
+                f"the counter :{name} is {describe(value)}, wants an integer from 0",
                 hint="what depends on contents is a metric with :reduce :sum",
             ).locate(declared.span)
         found[name] = value

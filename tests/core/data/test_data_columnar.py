@@ -123,6 +123,7 @@ def test_another_file_is_told(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch, kind):
     written(kind, table(), tmp_path / "a")
+    monkeypatch.setenv("SEXPGPU_CACHE", str(tmp_path / "cache"))
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     found = code(lambda: loader_of(f'(source ({kind} "a"))', tmp_path).fields("train"))
     assert found.code == "E-DATA-EXTRA"

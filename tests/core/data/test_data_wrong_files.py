@@ -28,7 +28,9 @@ def facts_of(clauses, folder):
     loader = loader_of(clauses, folder)
     for stage in loader.declaration.stages:
         loader.fields(stage), loader.rows(stage)
-    return loader.check(["train"])
+    found = loader.check(["train"])
+    loader.header()
+    return found
 
 
 @pytest.mark.parametrize("name", WRONG)
@@ -60,8 +62,22 @@ def test_what_only_an_example_shows_is_told_when_it_is_read(name, tmp_path):
     (tmp_path / "a.csv").write_bytes(CSV)
     loader = loader_of(f'(source (csv "a.csv")) {more} (stage :train :order :sequential)', tmp_path)
     found = told(lambda: loader.batch("train", 0))
-    assert (found.code, found.span.text) == ("E-DATA-TYPE", '(csv "a.csv")')
+    assert found.code == "E-DATA-TYPE"
+    assert found.span.text == ("x" if more.startswith("(map") else more[len("(fields ") : -1])
     assert words in found.message
+
+
+@pytest.mark.parametrize("more", ["(windows 5)", "(windows 5 :documents 3)"])
+def test_a_token_of_shards_beyond_their_vocabulary_is_told_when_it_is_read(more, tmp_path):
+    tokens = np.array([1, 2, 3, 99, 4, 3] * 10, np.uint16)
+    (tmp_path / "a.bin").write_bytes(tokens.tobytes())
+    end = "(stage :train :order :sequential)"
+    source = '(source (token-shards "a.bin" :vocab {}))'
+    loader_of(f"{source.format(100)} {more} {end}", tmp_path).batch("train", 0)
+    loader = loader_of(f"{source.format(99)} {more} {end}", tmp_path)
+    found = told(lambda: loader.batch("train", 0))
+    assert found.code == "E-DATA-TOKEN"
+    assert "the token 99, and the vocabulary has 0 to 98" in found.message
 
 
 def test_a_damaged_archive_is_told(tmp_path):

@@ -77,13 +77,18 @@ def text(more: str, code: str, marked: str, told: str, tokenizer: str = "bytes")
     return Wrong(f"{source} {more}", TEXT, code, marked, told)
 
 
-def shards(body: bytes, more: str, code: str, told: str) -> Wrong:
+def shards(body: bytes, more: str, code: str, told: str, marked: str = "(token-shards") -> Wrong:
     source = f'(source (token-shards "a.bin")) (windows 10 {more})'
-    return Wrong(source, {"a.bin": body}, code, "(token-shards", told)
+    return Wrong(source, {"a.bin": body}, code, marked, told)
 
 
 def mixture(parts: str, code: str, marked: str, told: str, more: str = "") -> Wrong:
-    files = {**TEXT, "a.csv": b"x\n1\n2\n", "b.csv": b"z\n1\n2\n"}
+    files = {
+        **TEXT,
+        "u.txt": b"the quick brown fox! " * 20,
+        "a.csv": b"x\n1\n2\n",
+        "b.csv": b"z\n1\n2\n",
+    }
     windows = "(windows 4)" if "t.txt" in parts else ""
     return Wrong(f"(source (mixture {parts})) {windows} {more}", files, code, marked, told)
 
@@ -136,40 +141,57 @@ FILES = {
     "safetensors-end": one("safetensors", tensor((40,), offsets=(0, 160)), "ends before"),
     "shards-odd": shards(bytes(201), "", FORMAT, "201 bytes are no whole number"),
     "shards-none": shards(b"", "", "E-DATA-SMALL", "0 tokens"),
-    "shards-documents": shards(bytes(200), ":documents t", VALUE, "does not know where documents"),
+    "shards-documents": shards(
+        bytes(200), ":documents t", VALUE, "does not know where documents", "t"
+    ),
 }  # fmt: skip
 CLAUSES = {
-    "field-no-column": rows('(fields (x "xx"))', "E-FIELD", "(csv", "the source has no xx"),
-    "field-no-number": rows("(fields (x 7))", "E-FIELD", "(csv", "the source has no 7"),
+    "field-no-column": rows('(fields (x "xx"))', "E-FIELD", '"xx"', "the source has no xx"),
+    "field-no-number": rows("(fields (x 7))", "E-FIELD", "7", "the source has no 7"),
     "field-dtype": rows('(fields (x "x" :f33))', VALUE, ":f33", "did you mean :f32?"),
-    "field-reversed": rows("(fields (x (2 0)))", "E-FIELD", "(csv", "columns (2 0)"),
-    "field-too-far": rows("(fields (x (0 9)))", "E-FIELD", "(csv", "of a source that has 2"),
+    "field-reversed": rows("(fields (x (2 0)))", "E-FIELD", "(2 0)", "columns (2 0)"),
+    "field-too-far": rows("(fields (x (0 9)))", "E-FIELD", "(0 9)", "of a source that has 2"),
     "field-twice": rows('(fields (x "x") (x "y"))', "E-TWICE", '(x "y")', "two fields x"),
     "field-option": rows('(fields (x "x" :f32 :mising 0))', OPTION, ":mising", ":missing"),
-    "field-text": csv(b"x,y\na,2\nb,4\n", TYPE, "holds text", '(fields (x "x" :f32))'),
+    "field-text": csv(
+        b"x,y\na,2\nb,4\n", TYPE, "holds text", '(fields (x "x" :f32))', '(x "x"'
+    ),
     "split-reversed": rows("(stage :train :split (0.9 0))", VALUE, "0.9", "no part of 0 to 1"),
     "split-over": rows("(stage :train :split (0 1.5))", VALUE, "0", "no part of 0 to 1"),
     "split-none": rows("(stage :train :split (0.5 0.5))", VALUE, "0.5", "leaves no example"),
     "split-shares": rows(
         "(stage :train :split ((0 0.6) (0.4 1)))", VALUE, "0", "which share examples"
     ),
-    "split-by-no-field": rows("(split-by (:group z))", "E-FIELD", "(csv", "no such field"),
+    "split-by-no-field": rows("(split-by (:group z))", "E-FIELD", "z", "no such field"),
     "stages-twice": rows("(stage :train) (stage :train)", "E-TWICE", "(stage", "two stages"),
     "stage-small": rows("(stage :train :batch 9)", "E-DATA-SMALL", "(csv", "fewer than a batch"),
-    "mask-no-field": rows("(stage :train :mask (z 1))", "E-FIELD", "(csv", "no such field"),
+    "mask-no-field": rows("(stage :train :mask (z 1))", "E-FIELD", "z", "no such field"),
+    "split-by-text": csv(
+        b"x,y\na,2\nb,4\n", "E-FIELD", "x holds text", "(split-by (:stratify x))", "x"
+    ),
+    "mask-text": csv(
+        b"x,y\na,2\nb,4\n", "E-FIELD", '(fields (x "x" :hash 0))', "(stage :train :mask (x 1))", "x"
+    ),
+    "split-by-near": rows("(split-by (:group xx))", "E-FIELD", "xx", "Did you mean x?"),
+    "streams-hashed": rows(
+        "(split-by :hash) (stage :train :order :streams)", VALUE, ":streams", "as they lie"
+    ),
+    "split-by-of-stage": rows(
+        "(stage :train :split-by (:group z))", "E-FIELD", "z", "no such field"
+    ),
     "order": rows("(stage :train :order :shufled)", VALUE, ":shufled", ":shuffled"),
-    "windows-of-table": rows("(windows 4)", OPTION, "(csv", "leave (windows ...) out"),
-    "map-no-field": rows("(map z (lambda (x) x))", "E-FIELD", "(csv", "no such field"),
-    "map-text": rows('(map x (lambda (x) (format nil "~a" x)))', TYPE, "(csv", "no number"),
-    "map-nothing": rows("(map x (lambda (x) (cdr (list x))))", TYPE, "(csv", "without a number"),
-    "map-huge": rows("(map x (lambda (x) (expt 10 (+ x 400))))", TYPE, "(csv", "many digits"),
-    "map-beyond": rows("(map x (lambda (x) (* x (expt 2 31))))", TYPE, "(csv", "2,147,483,648"),
+    "windows-of-table": rows("(windows 4)", OPTION, "(windows", "leave (windows ...) out"),
+    "map-no-field": rows("(map z (lambda (x) x))", "E-FIELD", "z", "no such field"),
+    "map-text": rows('(map x (lambda (x) (format nil "~a" x)))', TYPE, "x", "no number"),
+    "map-nothing": rows("(map x (lambda (x) (cdr (list x))))", TYPE, "x", "without a number"),
+    "map-huge": rows("(map x (lambda (x) (expt 10 (+ x 400))))", TYPE, "x", "many digits"),
+    "map-beyond": rows("(map x (lambda (x) (* x (expt 2 31))))", TYPE, "x", "2,147,483,648"),
     "windows-large": text("(windows 1000)", "E-DATA-SMALL", "(text-files", "420 tokens"),
     "windows-none": text("", OPTION, "(text-files", "(windows 65)"),
     "windows-0": text("(windows 0)", VALUE, "0", "an integer from 1"),
     "stride-0": text("(windows 10 :stride 0)", VALUE, "0", "an integer from 1"),
-    "documents-text": text('(windows 9 :documents "Z")', VALUE, "(text-files", "Z", "chars"),
-    "documents-number": text("(windows 9 :documents 0)", VALUE, "(text-files", "no token of the"),
+    "documents-text": text('(windows 9 :documents "Z")', VALUE, '"Z"', "Z", "chars"),
+    "documents-number": text("(windows 9 :documents 0)", VALUE, "0", "no token of the"),
     "short-anywhere": text("(windows 9 :short :drop)", VALUE, ":drop", "is of documents"),
     "pad-anywhere": text("(windows 9 :pad 3)", VALUE, "3", "is of documents"),
     "mixture-none": mixture("", VALUE, "(mixture", "1 to 32 sources"),
@@ -184,6 +206,10 @@ CLAUSES = {
         '(a 1 (mixture (c 1 (text-files "t.txt"))))', VALUE, "(mixture (c", "in one mixture"
     ),
     "mixture-drawn": mixture("(a 1 (none))", VALUE, "(none)", "leave it out"),
+    "mixture-alphabets": mixture(
+        '(a 1 (text-files "t.txt" :tokenizer :chars)) (b 1 (text-files "u.txt" :tokenizer :chars))',
+        FORMAT, "(mixture", "only one has '!'",
+    ),
     "mixture-streams": mixture(
         '(a 1 (text-files "t.txt"))', VALUE, "(mixture", "no mixture",
         "(stage :train :order :streams)",

@@ -78,6 +78,8 @@ class LoaderReader:
         self.stages: dict[str, tuple[dict[str, Any], Span | None]] = {}
         self.maps: list[tuple[str, Slot]] = []
         self.counters: dict[str, Slot] = {}
+        self.places: dict[tuple[str, ...], Span] = {}
+        self.within = ""  # the stage that is read
 
     def clause(self, tail: Cons) -> None:
         """One clause, `(batch 12)`."""
@@ -90,8 +92,14 @@ class LoaderReader:
         if word in self.read and word not in ("stage", "map", "counter"):
             raise problem("E-TWICE", f"{self.name} has two ({word} ...)").locate(form.span)
         d.option = word
+        self._place(form.span, word)
         getattr(self, "_" + word.replace("-", "_"))(form)
         d.option = ""
+
+    def _place(self, span: Span | None, *clause: str) -> None:
+        if span is not None:
+            key = (self.within, *clause)
+            self.places[key] = span
 
     def _source(self, form: Cons) -> None:
         self.read["source"] = read_source(self.d, _one(self.d, form))
@@ -104,6 +112,7 @@ class LoaderReader:
                 told = f"{self.name} has two fields {field[0]}"
                 raise problem("E-TWICE", told, name=field[0]).locate(element_span(tail))
             found[field[0]] = field
+            self._place(element_span(tail), "fields", field[0])
         self.read["fields"] = list(found.values())
 
     def _field(self, tail: Cons) -> Any:
@@ -126,7 +135,9 @@ class LoaderReader:
             dtype = d.slot(rest.pop(0), "a dtype")
         options = keyword_pairs(d, rest[0] if rest else NIL, ("missing", "hash"), "a field")
         slots = {k: d.slot(t, f":{k}") for k, t in options.items()}
-        return d.name(name, "a field").name.lower(), place, dtype, slots
+        called = d.name(name, "a field").name.lower()
+        self._place(element_span(column), "fields", called, "column")
+        return called, place, dtype, slots
 
     def _windows(self, form: Cons) -> None:
         self.read["windows"] = self._window_slots(form.cdr)
@@ -138,6 +149,8 @@ class LoaderReader:
         slots = {"size": d.slot(rest, "the size of windows")}
         options = keyword_pairs(d, self._least(rest.cdr, slots), WINDOW_OPTIONS, "windows")
         slots.update({k: d.slot(t, f":{k} of windows") for k, t in options.items()})
+        for key, slot in slots.items():
+            self._place(slot.span, "windows", key)
         return slots
 
     def _least(self, rest: Value, slots: dict[str, Slot]) -> Value:
@@ -163,6 +176,7 @@ class LoaderReader:
         if is_literal_list(rest.car):
             head, field = elements(d, rest, "a method, (:stratify field),", 2)
             no_more(d, rest.cdr, "a method")
+            self._place(element_span(field), "split-by")
             word = option_name(d, head, ("stratify", "group"), "split-by")
             return word, d.name(field, "a field").name.lower()
         word = option_name(d, rest, ("position", "hash"), "split-by")
@@ -180,7 +194,9 @@ class LoaderReader:
         d = self.d
         if len(tails(rest)) != 2:
             raise d.refuse("map is a field and a function", hint="(map image (lambda (x) ...))")
-        return d.name(rest, "a field").name.lower(), d.slot(rest.cdr, "the function of map")
+        name = d.name(rest, "a field").name.lower()
+        self._place(element_span(rest), "map", name)
+        return name, d.slot(rest.cdr, "the function of map")
 
     def _counter(self, form: Cons) -> None:
         d, parts = self.d, tails(form.cdr)
@@ -204,10 +220,13 @@ class LoaderReader:
         if name in self.stages:
             raise problem("E-TWICE", f"{self.name} has two stages :{name}").locate(form.span)
         options = keyword_pairs(d, form.cdr.cdr, STAGE_OPTIONS, "stage")
+        self.within = name
         self.stages[name] = {k: self._stage_option(k, t) for k, t in each(d, options)}, form.span
+        self.within = ""
 
     def _stage_option(self, key: str, tail: Cons) -> Any:
         d = self.d
+        self._place(element_span(tail), key)
         if key == "split":
             return self._ranges(tail)
         if key == "source":
@@ -227,6 +246,7 @@ class LoaderReader:
             return self._method(tail if of_field else inner)
         if key == "mask":
             name, value = elements(d, tail, ":mask (field value)", 2)
+            self._place(element_span(name), "mask")
             return d.name(name, "a field").name.lower(), d.slot(value, "the value of :mask")
         return d.slot(tail, f":{key} of a stage")
 
@@ -277,6 +297,7 @@ class LoaderReader:
             made_maps(self.maps),
             {name: slot.function() for name, slot in self.counters.items()},
             self.d.span,
+            self.places,
         )
         collector.loader_symbols[self.name] = symbol
         return symbol
