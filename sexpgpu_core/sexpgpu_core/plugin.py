@@ -101,6 +101,12 @@ SLURM = (
 )
 """Options of the executor slurm: name, type, default, what it is."""
 
+RAY = (
+    ("address", "string", '"auto"', "Of the cluster; auto is RAY_ADDRESS, or one of this machine."),
+    ("cpus", "(integer 1)", "1", "CPUs of a task, and --threads of a point."),
+    ("gpus", "(real 0)", "0", "GPUs of a task."),
+)
+
 
 @hookimpl
 def sexpgpu_executors() -> Iterator[e.EngineEntry]:
@@ -114,5 +120,13 @@ def sexpgpu_executors() -> Iterator[e.EngineEntry]:
         doc="Jobs of a Slurm cluster, by sbatch.",
         load="sexpgpu_core.sweeps.slurm:SlurmExecutor",
         options=tuple(e.Option(*row) for row in SLURM),
+        remote=True,
+    )
+    yield e.EngineEntry(
+        name="ray",
+        doc="Tasks of a Ray cluster that is there.",
+        load="sexpgpu_core.sweeps.ray_cluster:RayExecutor",
+        options=tuple(e.Option(*row) for row in RAY),
+        needs=("sexpgpu[ray]",),
         remote=True,
     )

@@ -134,7 +134,7 @@ def test_jobs_that_scancel_did_not_reach_are_cancelled_later(cluster: Path, tmp_
     [
         ("PREEMPTED", Ended(None, "Slurm job 1: PREEMPTED", again=True)),
         ("TIMEOUT", Ended(None, "Slurm job 1: TIMEOUT", again=True)),
-        ("NODE_FAIL", Ended(None, "Slurm job 1: NODE_FAIL", again=True)),
+        ("NODE_FAIL", Ended(None, "Slurm job 1: NODE_FAIL", "E-EXECUTOR-JOB", True)),
         ("OUT_OF_MEMORY", Ended(3, "Slurm job 1: OUT_OF_MEMORY", "E-RUN-MEMORY")),
         ("CANCELLED", Ended(75, "Slurm job 1: CANCELLED")),
     ],

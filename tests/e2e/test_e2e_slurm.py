@@ -14,7 +14,7 @@ from slurm_stand_in import install
 
 GRID = '(defsweep s :grid ((width (8 16))) :rank ("val/loss" :min))'
 LONG = ":steps 100000 :seed 1 :checkpoint (:every 20 :keep 2)"
-SWEEP = ("sweep", "x.lisp", "s", "-q", "--json", "--jobs", "2", "--executor", "slurm:poll=1")
+SWEEP = ("sweep", "x.lisp", "s", "-q", "--json", "--jobs", "3", "--executor", "slurm:poll=1")
 
 
 @pytest.fixture
@@ -112,20 +112,22 @@ def test_a_signalled_sweep_cancels_what_waits_and_lets_what_runs_save(
 
 
 def test_what_slurm_refuses_or_ends_is_told(folder: Folder, cluster: Path) -> None:
-    folder.write("x.lisp", network(head=GRID, run=LONG))
+    folder.write("x.lisp", network(head=GRID.replace("8 16", "8 16 24"), run=LONG))
     refused = folder(*SWEEP[:-1], "slurm:partition=gpus")
     held(refused, 4)
     assert [d["code"] for d in refused.diagnostics] == ["E-EXECUTOR-REFUSED"]
     assert "invalid partition specified: gpus" in refused.diagnostics[0]["message"]
     process = folder.start(*SWEEP)
-    wait(lambda: len({path.parents[1] for path in checkpoints(folder)}) == 2, 120)
+    wait(lambda: len({path.parents[1] for path in checkpoints(folder)}) == 3, 120)
+    os.kill(jobs(cluster)[2]["pid"], signal.SIGKILL)
     for job, state in (("1", "OUT_OF_MEMORY"), ("2", "CANCELLED")):
         (cluster / job / "end").write_text(state)
     out, _ = process.communicate(timeout=120)
     assert process.returncode == 3, out
-    first, second = json.loads(out)["points"]
+    first, second, third = json.loads(out)["points"]
     assert (first["state"], first["error"]) == ("failed", "E-RUN-MEMORY")
     assert (second["state"], second["exit"]) == ("preempted", 75)
+    assert (third["state"], third["error"]) == ("failed", "E-EXECUTOR-JOB")
 
 
 def test_without_slurm_a_sweep_says_what_is_missing_and_lists_all_the_same(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.argument("name", metavar="NAME")
 @click.option(
     *("--executor", "chosen"),
-    metavar="local|slurm|NAME[:K=V,...]",
+    metavar="local|ray|slurm|NAME[:K=V,...]",
     type=EXECUTOR,
     default="local",
     help="Where points run; a cluster's name, or a plug-in's.",
