@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,33 @@ def run_of(invocation: Invocation, text: str, saves: bool = False) -> Run:
     from sexpgpu_core.runtime import runs
 
     remote = bringing(invocation, text, "best" if saves else None)
-    return (remote() if remote is not None else runs.find(invocation.settings.runs, text)).sound()
+    if remote is not None:
+        return remote().sound()
+    with no_sweep(invocation, text):
+        return runs.find(invocation.settings.runs, text).sound()
+
+
+@contextmanager
+def no_sweep(invocation: Invocation, text: str) -> Iterator[None]:
+    """Says of a RUN that is none where it is a sweep, and which runs that has."""
+    from sexpgpu_core.diagnostics import Problem
+
+    try:
+        yield
+    except Problem as unknown:
+        folder = sweep_of(invocation, text) if unknown.diagnostic.code == "E-USAGE-RUN" else None
+        if folder is None:
+            raise
+        told = f"{folder.name} is a sweep, and {invocation.verb} takes a run"
+        hint = f"status and stop take it; its runs: {_runs_of(folder)}"
+        raise Problem(unknown.diagnostic._replace(message=told, hint=hint)) from None
+
+
+def _runs_of(sweep: Path) -> str:
+    from sexpgpu_core.sweeps import document
+
+    made = [point["run"] for point in document.read(sweep)["points"] if point["run"]]
+    return " ".join(made[:5]) or "none yet"
 
 
 def own_run_of(invocation: Invocation, text: str) -> Run:
@@ -127,4 +154,5 @@ def save_of(invocation: Invocation, text: str) -> tuple[Run, Saved]:
             which = at.step or "latest"
             run = brought(invocation.registry, at, invocation.settings.cache, runs.step(which))
             text = f"{run.path}@{which}"
-    return runs.save(invocation.settings.runs, text)
+    with no_sweep(invocation, text.rpartition("@")[0] or text):
+        return runs.save(invocation.settings.runs, text)

@@ -44,8 +44,8 @@ SHOWN = {
     ("run", 130): SIGNALS,
     ("sweep", 130): SWEPT,
     ("sweep", 75): SWEPT,
-    ("stop", 6): E2E + "runs.py::test_a_stop_that_waits_no_longer_is_exit_6",
-    ("status", 6): E2E + "runs.py::test_waiting_no_longer_is_exit_6",
+    ("stop", 6): E2E + "live.py::test_a_stop_that_waits_no_longer_is_exit_6",
+    ("status", 6): E2E + "live.py::test_waiting_no_longer_is_exit_6",
     ("plugins", 1): "tests/third_party/test_toy.py"
     "::test_a_broken_and_a_misspelt_plug_in_are_reported_and_stop_nothing",
     ("export-events", 4): CORE + "test_registry.py"

@@ -73,6 +73,26 @@ def test_lists_are_cut_at_the_limit_and_sweep_json_has_them_whole(swept: Folder)
     assert whole == json.loads((made / "sweep.json").read_text())
 
 
+def test_a_verb_that_takes_a_run_says_that_a_sweep_is_none(swept: Folder) -> None:
+    (made,) = (swept.path / "runs").glob("sweep-x-s-*")
+    for argv in (("events", made.name), ("checkpoint", "show", f"{made.name}@latest")):
+        done = swept.quick(*argv, "--json")
+        held(done, 2)
+        (told,) = done.diagnostics
+        assert told["code"] == "E-USAGE-RUN"
+        assert told["message"].startswith(f"{made.name} is a sweep")
+        assert "its runs: x-width8-" in told["hint"]
+
+
+def test_an_edited_file_is_another_sweep_and_the_one_before_is_named(swept: Folder) -> None:
+    (made,) = (swept.path / "runs").glob("sweep-x-s-*")
+    swept.write("x.lisp", network(head=GRID.replace("(8 16)", "(8)")))
+    done = swept.quick("sweep", "x.lisp", "s")
+    held(done, 0)
+    assert f"{made.name}: the file said something else then" in done.err
+    assert "the file said" not in swept.quick("sweep", "x.lisp", "s").err
+
+
 def test_what_has_finished_is_not_run_again_whoever_ran_it(swept: Folder) -> None:
     said = document(swept)
     assert all(point["reused"] for point in said["points"])

@@ -108,12 +108,23 @@ def ran(
         sweeping = Sweeping(plan, invocation.settings.runs, open, signals, said=invocation.say)
         if listed:
             return answered(invocation, sweeping.seen(), sweeping.path)
+    _edited(invocation, sweeping.path)
     with signals:
         if announce is not None:
             _announce(announce, sweeping.begin())
         count = len(plan.points.points)
         said = sweeping.run(lambda work: invocation.say(sweep_text.ended(work, count)))
     return answered(invocation, said, sweeping.path)._replace(exit=sweeping.exit)
+
+
+def _edited(invocation: Invocation, folder: Path) -> None:
+    """Say that the sweep was run of another text of the file, where this one is new."""
+    stem = folder.name.rpartition("-")[0]
+    others = [p.name for p in folder.parent.glob(f"{stem}-??????") if p != folder]
+    if others and not folder.exists():
+        rest = f" and {len(others) - 1} more" if others[1:] else ""
+        told = f"{others[0]}{rest}: the file said something else then"
+        invocation.say(f"{told}; points that come to the same experiments are not run again")
 
 
 def _announce(to: int, folder: Path) -> None:
