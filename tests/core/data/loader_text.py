@@ -19,5 +19,6 @@ REST = """
 def loader_of(clauses: str, folder: Path) -> Loader:
     """The loader d of some clauses, with stages unless they have some."""
     stages = "" if "(stage " in clauses else "(stage :train)"
-    text = f"(defloader d {clauses} {stages} (batch 2)){REST}"
+    batch = "" if "(whole)" in clauses else "(batch 2)"
+    text = f"(defloader d {clauses} {stages} {batch}){REST}"
     return api.load(Source(str(folder / "run.lisp"), text)).loaders["d"]
