@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -248,6 +249,22 @@ def test_a_job_that_a_killed_sweep_left_to_its_executor_is_waited_for_and_not_do
         1,
     )
     assert json.loads((run / "status.json").read_text())["attempt"] == 1
+
+
+def test_an_executor_without_what_a_sweep_calls_is_found_by_verify(
+    found: Registry, toy_site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert program("plugins", "--verify").returncode == 0
+    broken = tmp_path / "sexpgpu_toy" / "slots.py"
+    shutil.copytree(toy_site, tmp_path, dirs_exist_ok=True)
+    broken.write_text(broken.read_text().replace("def ended(", "def state("))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    done = program("plugins", "--verify", "--json")
+    assert done.returncode == 1
+    (told,) = json.loads(done.stdout)["diagnostics"]
+    assert (told["code"], told["message"]) == (
+        *("E-PLUGIN-FACT", "sexpgpu-toy: executors toy-slots: no ended"),
+    )
 
 
 @whole

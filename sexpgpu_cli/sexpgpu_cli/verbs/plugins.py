@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sexpgpu_core import registry as tables
-from sexpgpu_core.diagnostics import Diagnostic, diagnostic
+from sexpgpu_core.diagnostics import Diagnostic, Problem, diagnostic
 from sexpgpu_core.diagnostics.render_json import diagnostic_json
 from sexpgpu_core.diagnostics.render_text import render_all
 from sexpgpu_core.entries import API
@@ -32,7 +32,7 @@ def plugins(invocation: Invocation, verify: bool, refresh: bool) -> Answer:
         from sexpgpu_core.plugins import installed
 
         found = installed(invocation.settings, refresh=True)
-    unresolved = [*unresolvable(found), *unkept(found)] if verify else []
+    unresolved = [*unresolvable(found), *unkept(found), *unlike(found)] if verify else []
     told = document(
         "plugins",
         api=API,
@@ -92,6 +92,23 @@ def unresolvable(found: Registry) -> list[Diagnostic]:
                 except (ImportError, AttributeError) as error:
                     message = f"{found.owner(hook, name)}: {hook} {name}: {error}"
                     faults.append(diagnostic("E-PLUGIN-FACT", message))
+    return faults
+
+
+def unlike(found: Registry) -> list[Diagnostic]:
+    """Executors without what a sweep calls."""
+    from sexpgpu_core.sweeps.executor import METHODS
+
+    faults = []
+    for name in found.names("executors"):
+        try:
+            made = found.load("executors", name)
+        except Problem:  # `unresolvable` has told it
+            continue
+        missing = [method for method in METHODS if not callable(getattr(made, method, None))]
+        if missing:
+            message = f"{found.owner('executors', name)}: executors {name}: no {' '.join(missing)}"
+            faults.append(diagnostic("E-PLUGIN-FACT", message))
     return faults
 
 

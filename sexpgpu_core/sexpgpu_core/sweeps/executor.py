@@ -15,6 +15,9 @@ from ..records import NamedTuple
 PREEMPTED, FAILED = 75, 3
 """Exits of what was asked to end before it had begun, and of what was killed."""
 
+METHODS = ("submit", "find", "ended", "cancel")
+"""What an executor has; `plugins --verify` looks for them."""
+
 
 class Ended(NamedTuple):
     """How a job ended. `exit`: of its command, None where the engine does not know it: the run's
