@@ -20,7 +20,7 @@ from sexpgpu_core.chosen import executor_of
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.sweeps import slurm
 from sexpgpu_core.sweeps.executor import Ended
-from sexpgpu_core.sweeps.slurm_states import Told, ended, of_sacct, of_squeue
+from sexpgpu_core.sweeps.slurm_states import Told, ended, of_sacct, of_scontrol, of_squeue
 
 WAIT = "import time; print('begun', flush=True); time.sleep(60)"
 SAVES = (
@@ -154,11 +154,14 @@ def test_a_time_limit_ends_a_job(cluster: Path, tmp_path: Path) -> None:
     assert jobs.end(jobs.submit(WAIT)) == Ended(None, "Slurm job 1: TIMEOUT", again=True)
 
 
-def test_without_accounting_a_run_says_the_exit(cluster: Path, tmp_path: Path) -> None:
+def test_without_accounting_the_controller_says_the_exit_or_a_run_does(
+    cluster: Path, tmp_path: Path
+) -> None:
     (cluster / "unaccounted").touch()
     jobs = Jobs(tmp_path)
     assert jobs.end(jobs.submit("pass")) == Ended(0)
-    assert jobs.end(jobs.submit("raise SystemExit(5)")) == Ended(None)
+    assert jobs.end(jobs.submit("raise SystemExit(5)")) == Ended(5)
+    assert jobs.end(jobs.submit("raise SystemExit(75)")) == Ended(75, again=True)
     (cluster / "forget").touch()
     job = jobs.submit("pass")
     assert jobs.end(job) == Ended(None, f"Slurm job {job}: not known any more")
@@ -198,7 +201,10 @@ def test_states_are_read_as_the_commands_print_them() -> None:
         "12": Told("CANCELLED", "CANCELLED by 0", 0, 15),
         "13": Told("FAILED", "FAILED", 75, 0),
     }
+    shown = "JobId=7 JobName=a UserId=b(1) JobState=FAILED Reason=NonZeroExitCode ExitCode=75:0"
+    assert of_scontrol(f"{shown}\nslurm_load_jobs\n") == {"7": Told("FAILED", "FAILED", 75)}
     assert ended("1", Told("FAILED", "FAILED", 75), False).again
+    assert ended("1", Told("FAILED", "FAILED"), False) == Ended(None)
     assert not ended("1", Told("FAILED", "FAILED", 75), True).again
     assert ended("1", Told("FAILED", "FAILED", 0, 10), False).exit == 75  # before it listened
     assert ended("1", Told("FAILED", "FAILED", 0, 9), False).exit == 3

@@ -1,4 +1,4 @@
-"""Stand-ins for sbatch, squeue, sacct and scancel of Slurm: `slurm_stand_in.py COMMAND FLAGS...`.
+"""Stand-ins for commands of Slurm: `slurm_stand_in.py sbatch|squeue|sacct|scontrol|scancel ...`.
 
 Jobs are processes of this machine, with a process of their own that watches each (slurmd's part).
 $SLURM_STAND_IN is the cluster: a folder a job, and files that a test makes to say how it is:
@@ -24,10 +24,10 @@ OVER = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "PREEMPTED", "NODE_FAIL",
 
 
 def install(folder: Path, cluster: Path) -> None:
-    """Put the four commands into a folder for the PATH."""
+    """Put the commands into a folder for the PATH."""
     folder.mkdir()
     cluster.mkdir()
-    for name in ("sbatch", "squeue", "sacct", "scancel"):
+    for name in ("sbatch", "squeue", "sacct", "scontrol", "scancel"):
         script = folder / name
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {__file__} {name} "$@"\n')
         script.chmod(0o755)
@@ -142,6 +142,17 @@ def sacct(argv: list[str]) -> int:
     return 0
 
 
+def scontrol(argv: list[str]) -> int:
+    *_, id = argv
+    told = job(id)
+    if told is None or (CLUSTER / "forget").exists():
+        return say("slurm_load_jobs error: Invalid job id specified")
+    facts = {"JobId": id, "JobName": told["job_name"], "JobState": told["state"]}
+    facts |= {"Reason": "None", "Dependency": "(null)", "ExitCode": told["exit"]}
+    sys.stdout.write(" ".join(f"{key}={value}" for key, value in facts.items()) + "\n")
+    return 0
+
+
 def scancel(argv: list[str]) -> int:
     given = parsed(argv, "quiet!", "state", "signal", "batch!")
     if (CLUSTER / "down").exists():
@@ -158,5 +169,5 @@ def scancel(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    commands = (sbatch, slurmd, squeue, sacct, scancel)
+    commands = (sbatch, slurmd, squeue, sacct, scontrol, scancel)
     sys.exit({c.__name__: c for c in commands}[sys.argv[1]](sys.argv[2:]))

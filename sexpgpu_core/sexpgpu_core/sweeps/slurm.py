@@ -21,7 +21,7 @@ from typing import Any
 from ..diagnostics import problem
 from ..records import NamedTuple
 from .executor import Ended
-from .slurm_states import LIVE, UNKNOWN, Told, ended, of_sacct, of_squeue
+from .slurm_states import LIVE, UNKNOWN, Told, ended, of_sacct, of_scontrol, of_squeue
 
 PROGRAMS = ("sbatch", "squeue", "scancel")
 """What has to be on the PATH; without `sacct` a job's exit is read in its run."""
@@ -135,7 +135,7 @@ class SlurmExecutor:
         asked = [id for id, told in queue.items() if told.state in ("", "FAILED")]
         flags = ("--parsable2", "--allocations", "--format=JobIDRaw,State,ExitCode")
         said = _said(_asking("sacct", cluster, asked, *flags)) if asked else Said(0, "", "")
-        known = of_sacct(said.out) if said.exit == 0 else {}
+        known = of_sacct(said.out) if said.exit == 0 else _shown(cluster, asked)
         for id in asked:
             told = known.get(id, Told(""))
             if told.exit is not None and told.state not in LIVE:
@@ -175,6 +175,14 @@ def _clusters(jobs: Iterable[str]) -> dict[tuple[str, ...], dict[str, str]]:
 
 def _asking(program: str, cluster: Sequence[str], ids: Iterable[str], *flags: str) -> list[str]:
     return [program, *cluster, "--noheader", *flags, f"--jobs={','.join(ids)}"]
+
+
+def _shown(cluster: Sequence[str], ids: Iterable[str]) -> dict[str, Told]:
+    """What the controller still knows of jobs, where there is no accounting."""
+    found: dict[str, Told] = {}
+    for id in ids:
+        found.update(of_scontrol(_said(["scontrol", *cluster, "show", "job", "-o", id]).out))
+    return found
 
 
 def _said(words: Sequence[str]) -> Said:

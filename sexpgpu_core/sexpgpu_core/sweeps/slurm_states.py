@@ -1,8 +1,9 @@
 """What Slurm says of a job, to how it ended.
 
 Words of states are those of squeue(1) and sacct(1), "JOB STATE CODES", in their long form; sacct
-writes `CANCELLED by UID`. sacct's ExitCode is `EXIT:SIGNAL` of the batch script. squeue keeps a job
-for MinJobAge seconds (300) after its end; of jobs that are all forgotten it says UNKNOWN, exit 1.
+writes `CANCELLED by UID`. ExitCode, sacct's and scontrol's, is `EXIT:SIGNAL` of the batch script.
+squeue keeps a job for MinJobAge seconds (300) after its end; of jobs that are all forgotten it says
+UNKNOWN, exit 1.
 """
 
 from __future__ import annotations
@@ -51,6 +52,18 @@ def of_sacct(text: str) -> dict[str, Told]:
         left, _, right = code.partition(":")
         if left.isdigit() and right.isdigit():
             found[id] = _told(state)._replace(exit=int(left), signal=int(right))
+    return found
+
+
+def of_scontrol(text: str) -> dict[str, Told]:
+    """States and exits by job, from `scontrol show job --oneliner`."""
+    found = {}
+    for line in text.splitlines():
+        facts = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        left, _, right = facts.get("ExitCode", "").partition(":")
+        if left.isdigit() and right.isdigit():
+            told = _told(facts["JobState"])._replace(exit=int(left), signal=int(right))
+            found[facts["JobId"]] = told
     return found
 
 
