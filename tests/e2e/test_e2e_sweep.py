@@ -73,6 +73,15 @@ def test_lists_are_cut_at_the_limit_and_sweep_json_has_them_whole(swept: Folder)
     assert whole == json.loads((made / "sweep.json").read_text())
 
 
+def test_the_best_run_is_that_of_the_sweep_s_rank(swept: Folder) -> None:
+    said = document(swept, "--list")
+    best = min(said["points"], key=lambda point: point["value"])
+    assert swept.quick("status", "best", "--json").document["run"] == best["run"]
+    manifest = json.loads((swept.made(best["run"]) / "manifest.json").read_text())
+    assert manifest["sweep_rank"] == {"metric": "val/loss", "goal": "min"}
+    validate(manifest)
+
+
 def test_a_verb_that_takes_a_run_says_that_a_sweep_is_none(swept: Folder) -> None:
     (made,) = (swept.path / "runs").glob("sweep-x-s-*")
     for argv in (("events", made.name), ("checkpoint", "show", f"{made.name}@latest")):

@@ -54,6 +54,7 @@ def manifest(
         "sweep": _sweep(job.experiment.selection.get("point")),
         "numerics": dict(machine.numerics),
         "rank": _rank(job),
+        **_swept(job),
     }
 
 
@@ -79,6 +80,18 @@ def _sweep(point: str | None) -> dict[str, str] | None:
         return None
     name, _, point = point.partition("/")
     return {"name": name, "point": point}
+
+
+def _swept(job: Job) -> dict[str, Any]:
+    """What the run's sweep is ranked by, where its file names no best checkpoint."""
+    point = job.experiment.selection.get("point")
+    if point is None or job.experiment.run.checkpoint.best:
+        return {}
+    options = job.experiment.sweeps[point.partition("/")[0]].options
+    if "rank" not in options:
+        return {}
+    metric, goal, *_ = options["rank"]
+    return {"sweep_rank": {"metric": metric, "goal": goal}}
 
 
 def _identity(job: Job) -> dict[str, Any]:

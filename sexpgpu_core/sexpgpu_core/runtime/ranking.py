@@ -36,8 +36,9 @@ def best(found: Sequence[Run], metric: str | None = None) -> Run | None:
 
 
 def rank(run: Run) -> Mapping[str, str] | None:
-    """The number and the goal that a run's file names."""
-    return run.manifest.get("rank")
+    """The number and the goal that a run's file names: `:checkpoint :best`, else the `:rank` of its
+    sweep, else the only target."""
+    return run.manifest.get("sweep_rank") or run.manifest.get("rank")
 
 
 def goal_of(run: Run, metric: str) -> str | None:
