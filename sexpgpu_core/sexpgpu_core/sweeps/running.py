@@ -28,6 +28,8 @@ POLL = 0.05
 SHARE = 20
 """Of the time that passes one part of so many is for writing sweep.json: 20,000 points take 0.4 s,
 and each of them begins and ends."""
+LOOK = 1.0
+"""Seconds of looking for points to begin, between two looks at those in flight."""
 KEPT = "file.lisp"
 """In a sweep's folder, the file as it was when the sweep began."""
 FINISHED = (0, 5)
@@ -216,9 +218,11 @@ class Sweeping:
         return [n for n in waiting if n not in found]
 
     def _begun(self, waiting: list[int], told: Callable[[Work], None]) -> list[int]:
-        """Begin as many as are to be in flight; those that are to wait for another."""
+        """Begin as many as are to be in flight; those that are to wait for another. Not for long:
+        each look at a point takes 0.1 s, and those in flight are to be heard too."""
         later: list[int] = []
-        while self._free(waiting):
+        end = self.clock.monotonic() + LOOK
+        while self._free(waiting) and self.clock.monotonic() < end:
             number = waiting.pop(0)
             if self._twin(number) or (self._sound(number, told) and not self._submit(number)):
                 later.append(number)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import Sweep
 from sexpgpu_core.runtime import documents
 from sexpgpu_core.runtime.signals import Signals
-from sexpgpu_core.sweeps import Point, Points
+from sexpgpu_core.sweeps import Point, Points, running
 from sexpgpu_core.sweeps.executor import Ended
 from sexpgpu_core.sweeps.running import Sweeping
 from sexpgpu_core.sweeps.works import Plan
@@ -86,6 +87,29 @@ def test_a_document_that_takes_long_is_written_seldom_and_whole_at_the_end(
     monkeypatch.setattr(made, "write", slow)
     assert made.run()["counts"] == {"failed": 5}
     assert written == ["running", "finished"]
+
+
+def test_points_in_flight_are_heard_while_many_others_wait_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "LOOK", 0.02)
+    made, settled = sweeping(tmp_path, Engine(), 12), []
+    slow = made.plan.identify
+
+    def one(point: Point) -> tuple[str | None, str | None]:
+        time.sleep(0.01)
+        return "0" * 12, slow(point)[1]
+
+    made.plan = made.plan._replace(identify=one, jobs=2)
+    looked = made._settle
+
+    def settle(told: Callable[[Any], None]) -> list[int]:
+        settled.append(sum(work.identity is not None for work in made.works))
+        return looked(told)
+
+    monkeypatch.setattr(made, "_settle", settle)
+    assert made.run()["counts"] == {"failed": 12}
+    assert settled[0] < 12
 
 
 def test_a_full_disk_in_the_middle_is_waited_out(
