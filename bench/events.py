@@ -64,9 +64,10 @@ def valid(path: Path) -> int:
 def measured(steps: int) -> dict[str, float]:
     """One run: seconds of CPU and of wall in its steps and in what is told of them."""
     telling, stepping = Timer(), Timer()
-    kept = (Reporter.step, Reporter.tell, EventLog.write, Loop.steps)
+    kept = (Reporter.step, Reporter.flush, Reporter.passed, EventLog.write, Loop.steps)
     Reporter.step = telling.around(Reporter.step)  # type: ignore[method-assign]
-    Reporter.tell = telling.around(Reporter.tell)  # type: ignore[method-assign]
+    Reporter.flush = telling.around(Reporter.flush)  # type: ignore[method-assign]
+    Reporter.passed = telling.around(Reporter.passed)  # type: ignore[method-assign]
     EventLog.write = telling.around(EventLog.write)  # type: ignore[method-assign]
     Loop.steps = stepping.around(Loop.steps)  # type: ignore[method-assign]
     start = time.perf_counter()
@@ -78,7 +79,8 @@ def measured(steps: int) -> dict[str, float]:
     finally:
         (  # type: ignore[method-assign]
             Reporter.step,
-            Reporter.tell,
+            Reporter.flush,
+            Reporter.passed,
             EventLog.write,
             Loop.steps,
         ) = kept

@@ -12,6 +12,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from ..diagnostics import Diagnostic, problem
 from ..diagnostics.render_json import diagnostic_json, value_json
 from ..records import NamedTuple
@@ -19,7 +21,8 @@ from . import documents
 from .clock import Clock, stamp
 
 VERSION = 1
-_WRITER = json.JSONEncoder(allow_nan=False, ensure_ascii=False)
+_WRITER = json.JSONEncoder(allow_nan=False)
+_NULL = b"null"
 _PLAIN = frozenset({str, int, bool, type(None)})
 Event = Mapping[str, Any]
 
@@ -75,8 +78,13 @@ class EventLog:
 
     def moment(self) -> Moment:
         """Now."""
-        clock = self._clock
-        return Moment(clock.now(), self._before + clock.monotonic() - self._start)
+        return self.moments([self._clock.monotonic()])[0]
+
+    def moments(self, marks: Sequence[float]) -> list[Moment]:
+        """Of what the monotonic clock was: a clock of days is asked once, now."""
+        days = self._clock.now() - self._clock.monotonic()
+        active = self._before - self._start
+        return [Moment(days + mark, active + mark) for mark in marks]
 
     def write(self, event: str, step: int, **keys: Any) -> Event:
         """Append one event with the keys that all have. Raises E-RUN-WRITE."""
@@ -85,16 +93,14 @@ class EventLog:
     def write_all(self, events: Sequence[Said]) -> list[Event]:
         """Append some at once. Raises E-RUN-WRITE."""
         self.earlier()
-        told = [self._event(said, self.lines + at) for at, said in enumerate(events)]
-        lines = [line for line, _ in told]
-        self._append("\n".join([*lines, ""]).encode(), len(told))
+        told = [_line(self._event(said, self.lines + at)) for at, said in enumerate(events)]
+        self._append(b"".join([line for line, _ in told]), len(told))
         for _, event in told:
             self._show(event)
         return [event for _, event in told]
 
-    def _event(self, said: Said, seq: int) -> tuple[str, Event]:
-        """A line and its event. Most have nothing that JSON cannot say: the rest costs more."""
-        event = {
+    def _event(self, said: Said, seq: int) -> Event:
+        return {
             "v": VERSION,
             "event": said.event,
             "run": self.run,
@@ -105,11 +111,6 @@ class EventLog:
             "step": said.step,
             **said.keys,
         }
-        try:
-            return _WRITER.encode(event), event
-        except (TypeError, ValueError):
-            sayable = numbers(event)
-            return _WRITER.encode(sayable), sayable
 
     def _show(self, event: Event) -> None:
         self.feed(event)
@@ -150,6 +151,19 @@ class EventLog:
 
     def close(self) -> None:
         self._file.close()
+
+
+def _line(event: Event) -> tuple[bytes, Event]:
+    """A line, and what it says. Where there is a null, which is also what orjson writes for a
+    number that is not finite, or what JSON cannot say, it is made with more care."""
+    try:
+        line = orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        line = _NULL
+    if _NULL not in line:
+        return line, event
+    sayable = numbers(event)
+    return f"{_WRITER.encode(sayable)}\n".encode(), sayable
 
 
 def numbers(value: Any) -> Any:

@@ -30,15 +30,23 @@ class Ledger:
         self._history: dict[str, dict[str, Any]] = {}
 
     def report(
+        self, named: Mapping[str, float], step: int, examples: int, elapsed: float
+    ) -> tuple[list[str], list[dict[str, Any]]]:
+        """Take values by series; which are the best so far, and the targets now met first."""
+        improved, met = [], []
+        for series, value in named.items():
+            self.last[series] = (value, step)
+            if self._remembers:
+                self._remember(series, value, step)
+            if series in self.goals:
+                improved += [series] if self._improve(series, value, step) else []
+                met += self._meets(series, value, step, examples, elapsed)
+        return improved, met
+
+    def _meets(
         self, series: str, value: float, step: int, examples: int, elapsed: float
-    ) -> tuple[bool, list[dict[str, Any]]]:
-        """Take a value; whether it is the best so far, and the targets it is the first to meet."""
-        self.last[series] = (value, step)
-        if self._remembers:
-            self._remember(series, value, step)
-        if series not in self.goals:
-            return False, []
-        return self._improve(series, value, step), [
+    ) -> list[dict[str, Any]]:
+        return [
             self._meet(target, value, step, examples, elapsed)
             for target in self.targets
             if target["metric"] == series and not target["met"] and _reaches(target, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .job import MetricSpec
@@ -39,7 +40,7 @@ class Accumulator:
         """
         for spec in self._specs:
             if spec.kind in _COMBINE:
-                self._combine(spec, scalar(results[f"metric:{spec.name}:value"]))
+                self._combine(spec, scalar(results[_names(spec.name)[2]]))
             else:
                 self._add(spec, results, rows)
 
@@ -73,11 +74,18 @@ def of_one(
 
 def _pair(spec: MetricSpec, results: Mapping[str, Any], rows: int) -> tuple[float, float]:
     """Sum and weight; of a maximum or a minimum the value."""
-    total = results.get(f"metric:{spec.name}:sum")
+    summed, weighed, alone = _names(spec.name)
+    total = results.get(summed)
     if total is not None:
-        return scalar(total), scalar(results.get(f"metric:{spec.name}:weight", 1.0))
+        return scalar(total), scalar(results.get(weighed, 1.0))
     weight = float(rows) if spec.kind == "mean" else 1.0
-    return scalar(results[f"metric:{spec.name}:value"]) * weight, weight
+    return scalar(results[alone]) * weight, weight
+
+
+@lru_cache(maxsize=256)
+def _names(metric: str) -> tuple[str, str, str]:
+    """The results of a metric: its sum and weight, or its value."""
+    return f"metric:{metric}:sum", f"metric:{metric}:weight", f"metric:{metric}:value"
 
 
 def _finished(spec: MetricSpec, value: float, weight: float) -> float:

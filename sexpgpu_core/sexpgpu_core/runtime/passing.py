@@ -39,6 +39,7 @@ class Passes:
         self._job, self._session, self._folder = job, session, folder
         self._loaders, self._report, self._explain = loaders, report, explain
         self._ran: dict[str, int] = {}  # pass -> the step after which it ran last
+        self._took: dict[str, float] = {}  # pass -> seconds, when it ran last
         self._told: set[str] = set()  # passes of which it was told that a number is not finite
         self.due: list[str] = []
         self.test_reads = 0
@@ -94,6 +95,7 @@ class Passes:
     ) -> bool:
         """Whether it came to its end."""
         facts, clock = self._job.passes[name], self._folder.clock.monotonic
+        self._report.expect(self._took.get(name))
         self._folder.status.state("evaluating", phase=name)
         began = clock()
         loader = None if facts.loader is None else self._loaders[facts.loader]
@@ -110,7 +112,8 @@ class Passes:
             self._folder.events.warn(_wrong(name, result.wrong), progress.step, once=False)
         self.test_reads += self._tests(name)
         files = artifacts.save(self._folder.path, facts, progress.step, result.arrays)
-        self._report.passed(name, result, progress, clock() - began, files)
+        self._took[name] = clock() - began
+        self._report.passed(name, result, progress, self._took[name], files)
         return True
 
 

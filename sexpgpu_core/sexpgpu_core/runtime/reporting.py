@@ -19,9 +19,9 @@ from .metrics import of_one, scalar
 from .progress import Progress
 from .throughput import Pace, Throughput
 
-HELD = 0.1
-"""Seconds for which numbers of steps that follow each other fast are held back: written together
-they cost a third."""
+HELD = 0.25
+"""Seconds for which events of fast steps and passes are held back: one that is made alone costs
+three times as much, since the steps before it took the processor's caches."""
 
 
 class Step(NamedTuple):
@@ -31,9 +31,8 @@ class Step(NamedTuple):
     outcome: Outcome
     progress: Progress
     epoch: float
-    at: Moment
-    pace: Pace
     data: Mapping[str, float]
+    pace: Pace
 
 
 class Reporter:
@@ -45,7 +44,8 @@ class Reporter:
         self.throughput = Throughput(folder.clock.monotonic)
         self.improved = False
         self._best = (job.experiment.run.checkpoint.best or (None,))[0]
-        self._held: list[Step] = []
+        self._held: list[Step | Said] = []
+        self._since = 0.0  # the clock at the first that is held
         self._patient = not _decides(job)
         folder.events.earlier = self.flush
 
@@ -59,30 +59,42 @@ class Reporter:
     ) -> None:
         """The `step` event: that very step's values. `epoch`: with its fraction. `data`: series of
         what was read."""
-        pace, at = self.throughput.since_log(progress.step), self._folder.events.moment()
-        self._held.append(Step(stage, outcome, progress, epoch, at, pace, data))
-        since = at.elapsed - self._held[0].at.elapsed
-        if not self._patient or since + pace.active >= HELD:
+        # little is done here: a step leaves nothing of Python in the processor's caches
+        pace, held = self.throughput.since_log(progress.step), self._held
+        if not held:
+            self._since = pace.at
+        held.append(Step(stage, outcome, progress, epoch, data, pace))
+        if not self._patient or pace.at - self._since + pace.active >= HELD:
             self.flush()
 
-    def flush(self) -> None:
-        """Write what is held back. Nothing is past a checkpoint, a pass, or any other event."""
-        if self._held:
-            self.tell()
+    def expect(self, seconds: float | None) -> None:
+        """Something begins that takes about so long; None: nobody knows. What would be too old at
+        its end is written before it."""
+        if seconds is None or self._folder.clock.monotonic() - self._since + seconds >= HELD:
+            self.flush()
 
-    def tell(self, *more: Said) -> None:
-        """What is held back and `more`, at once."""
+    def _next_log(self) -> float | None:
+        """Seconds of the steps between two logs."""
+        pace = self.throughput.step_s
+        return None if pace is None else pace * self._job.experiment.run.log_every
+
+    def flush(self) -> None:
+        """Write what is held back. Nothing is past a checkpoint or any other event."""
+        if not self._held:
+            return
         held, self._held = self._held, []
-        named = [{**step_metrics(step.stage, step.outcome), **step.data} for step in held]
-        paces = [step.pace.told(step.stage.step.rows, step.stage.counters) for step in held]
-        told = [_said(*row) for row in zip(held, named, paces)]
-        self._folder.events.write_all([*told, *more])
-        for step, metrics in zip(held, named):
-            self._report(metrics, step.progress, step.at.elapsed)
-        self._folder.status.set(**({"throughput": paces[-1]} if paces else {}))
-        for step in held:
+        log = self._folder.events
+        steps = [step for step in held if isinstance(step, Step)]
+        moments = log.moments([step.pace.at for step in steps])
+        told = [_said(step, at) for step, at in zip(steps, moments)]
+        ready = iter(told)
+        log.write_all([next(ready) if isinstance(step, Step) else step for step in held])
+        for step, said in zip(steps, told):
+            self._report(said.keys["metrics"], step.progress, said.at.elapsed)
             if (waiting := step.pace.waiting()) is not None:
-                self._folder.events.warn(waiting, step.progress.step)
+                log.warn(waiting, step.progress.step)
+        if told:
+            self._folder.status.set(throughput=told[-1].keys["throughput"])
 
     def prove(self, step: int) -> None:
         """Between two steps: go on with the proof of the first checkpoint; tell of doubles."""
@@ -114,7 +126,10 @@ class Reporter:
             "artifacts": list(artifacts),
         }
         at = self._folder.events.moment()
-        self.tell(Said("eval", progress.step, at, keys))
+        if not self._held:
+            self._since = self._folder.clock.monotonic()
+        self._held.append(Said("eval", progress.step, at, keys))
+        self.expect(self._next_log() if self._patient else None)
         self._report(named, progress, at.elapsed)
 
     def guarded(
@@ -145,12 +160,10 @@ class Reporter:
         self._folder.events.write("annotation", step, text=text, by=by)
 
     def _report(self, named: Mapping[str, float], progress: Progress, elapsed: float) -> None:
-        report, step, examples = self.ledger.report, progress.step, progress.examples
-        for series, value in named.items():
-            improved, met = report(series, value, step, examples, elapsed)
-            self.improved |= improved and series == self._best
-            for target in met:
-                self._folder.events.write("target", progress.step, target=target)
+        improved, met = self.ledger.report(named, progress.step, progress.examples, elapsed)
+        self.improved |= self._best in improved
+        for target in met:
+            self._folder.events.write("target", progress.step, target=target)
 
     def told(self, progress: Progress) -> dict[str, Any]:
         """What status.json says of how far the run is; any thread may ask."""
@@ -177,14 +190,14 @@ def _decides(job: Job) -> bool:
     return decides or job.curriculum is not None
 
 
-def _said(step: Step, metrics: Mapping[str, float], throughput: Mapping[str, Any]) -> Said:
+def _said(step: Step, at: Moment) -> Said:
     keys = {
-        "metrics": metrics,
+        "metrics": {**step_metrics(step.stage, step.outcome), **step.data},
         "counters": step.progress.counters,
         "epoch": step.epoch,
-        "throughput": throughput,
+        "throughput": step.pace.told(step.stage.step.rows, step.stage.counters),
     }
-    return Said("step", step.progress.step, step.at, keys)
+    return Said("step", step.progress.step, at, keys)
 
 
 def step_metrics(stage: StageFacts, outcome: Outcome) -> dict[str, float]:

@@ -165,8 +165,8 @@ def _reported(saved: Saved, evidence: Evidence) -> dict[str, Any]:
         late = event["step"] == saved.step and f"eval/{event.get('pass')}" in due
         if event["event"] not in ("step", "eval") or event["step"] > saved.step or late:
             continue
-        for name, value in event["metrics"].items():
-            ledger.report(name, float(value), event["step"], 0, 0.0)
+        named = {name: float(value) for name, value in event["metrics"].items()}
+        ledger.report(named, event["step"], 0, 0.0)
     said = numbers(
         {
             "metrics": {name: value for name, (value, _) in ledger.last.items()},

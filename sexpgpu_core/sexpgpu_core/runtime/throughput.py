@@ -13,11 +13,13 @@ _LONG_ENOUGH = 1.0
 
 
 class Pace(NamedTuple):
-    """Some steps: how many, seconds that they took, and of those that they waited for data."""
+    """Some steps: how many, seconds that they took, and of those that they waited for data; the
+    clock when the last was done."""
 
     steps: int
     active: float
     waited: float
+    at: float
 
     def told(self, rows: int, counters: Mapping[str, int]) -> dict[str, Any]:
         """`throughput` of a `step` event: means of a step."""
@@ -67,7 +69,7 @@ class Throughput:
 
     def since_log(self, step: int) -> Pace:
         """The steps since this was last asked."""
-        pace = Pace(max(1, step - self._logged), self._active, self._waited)
+        pace = Pace(max(1, step - self._logged), self._active, self._waited, self._mark)
         self._active = self._waited = 0.0
         self._logged = step
         return pace

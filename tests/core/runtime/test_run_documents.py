@@ -150,10 +150,10 @@ def test_a_mean_is_over_all_examples_not_over_batches(batches):
 
 def test_what_is_not_finite_never_is_best_and_never_meets_a_target():
     book = ledger.Ledger([fake.a_target("a", "below", 1.0)], {"b": "max"})
-    assert book.report("a", float("nan"), 1, 1, 0.0) == (False, [])
-    assert book.report("a", 0.5, 2, 1, 0.0)[1][0]["step"] == 2
-    assert book.report("a", 0.4, 3, 1, 0.0) == (True, [])
-    assert book.report("b", float("inf"), 3, 1, 0.0) == (False, [])
+    assert book.report({"a": float("nan")}, 1, 1, 0.0) == ([], [])
+    assert book.report({"a": 0.5}, 2, 1, 0.0)[1][0]["step"] == 2
+    assert book.report({"a": 0.4}, 3, 1, 0.0) == (["a"], [])
+    assert book.report({"b": float("inf")}, 3, 1, 0.0) == ([], [])
     assert book.best == {"a": {"value": 0.4, "step": 3, "goal": "min"}}
 
 
