@@ -55,7 +55,7 @@ def test_a_document_that_cannot_be_read_is_told_by_its_code(mine: Folder, file: 
 def test_lines_that_do_not_parse_are_told_and_passed(mine: Folder) -> None:
     path = mine.made("one") / "events.jsonl"
     whole = events(mine.made("one"))
-    path.write_text(path.read_text().replace('{"v": 1, "event": "eval"', '{"v": 1, "eve', 1))
+    path.write_text(path.read_text().replace('{"v":1,"event":"eval"', '{"v":1,"eve', 1))
     done = mine.quick("events", "one", "--json", "--limit", "0")
     held(done, 0)
     assert len(done.out.splitlines()) == len(whole) - 1

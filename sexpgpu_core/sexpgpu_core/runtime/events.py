@@ -21,7 +21,7 @@ from . import documents
 from .clock import Clock, stamp
 
 VERSION = 1
-_WRITER = json.JSONEncoder(allow_nan=False)
+_WRITER = json.JSONEncoder(allow_nan=False, separators=(",", ":"))
 _NULL = b"null"
 _PLAIN = frozenset({str, int, bool, type(None)})
 Event = Mapping[str, Any]
@@ -93,7 +93,7 @@ class EventLog:
     def write_all(self, events: Sequence[Said]) -> list[Event]:
         """Append some at once. Raises E-RUN-WRITE."""
         self.earlier()
-        told = [_line(self._event(said, self.lines + at)) for at, said in enumerate(events)]
+        told = [as_line(self._event(said, self.lines + at)) for at, said in enumerate(events)]
         self._append(b"".join([line for line, _ in told]), len(told))
         for _, event in told:
             self._show(event)
@@ -153,7 +153,7 @@ class EventLog:
         self._file.close()
 
 
-def _line(event: Event) -> tuple[bytes, Event]:
+def as_line(event: Event) -> tuple[bytes, Event]:
     """A line, and what it says. Where there is a null, which is also what orjson writes for a
     number that is not finite, or what JSON cannot say, it is made with more care."""
     try:

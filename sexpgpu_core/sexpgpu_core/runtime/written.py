@@ -7,7 +7,6 @@ checksum, a message of protocol buffers, its checksum (CRC-32C, masked).
 from __future__ import annotations
 
 import csv
-import json
 import os
 import struct
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .clock import seconds_of
-from .events import Event
+from .events import Event, as_line
 
 NUMBERS = {"step": "metrics", "eval": "metrics", "diagnostic": "values"}
 """Kinds of events with numbers of series, and their key."""
@@ -36,7 +35,7 @@ class JsonLines:
         self._file = _appended(Path(options["path"]))
 
     def event(self, event: Event) -> None:
-        self._file.write(json.dumps(event, ensure_ascii=False, allow_nan=False) + "\n")
+        self._file.write(as_line(event)[0].decode())
         self._file.flush()
 
     def close(self) -> None:

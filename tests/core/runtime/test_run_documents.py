@@ -296,3 +296,28 @@ def test_a_listener_that_has_gone_does_not_end_the_run(tmp_path):
     log.write("step", 2)
     log.close()
     assert len(list(events.read(tmp_path / "events.jsonl"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (float("nan"), "nan"),
+        ([1.5, float("-inf")], [1.5, "-inf"]),
+        (None, None),
+        ("null", "null"),
+        (2**70, 2**70),
+        ("\ud800", "\ud800"),
+        ({"ä": (1, 2)}, {"ä": [1, 2]}),
+        (5e-324, 5e-324),
+    ],
+)
+def test_a_line_says_what_its_event_says(value, said, tmp_path):
+    path = tmp_path / "events.jsonl"
+    log = events.EventLog(path, "r", 1, clock.Clock())
+    told = log.write("annotation", 1, text=value, by="cli")
+    log.close()
+    (line,) = path.read_bytes().splitlines()
+    assert json.loads(line)["text"] == said
+    assert b"NaN" not in line
+    assert b"Infinity" not in line
+    assert json.loads(json.dumps(told)) == json.loads(line)

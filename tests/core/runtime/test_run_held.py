@@ -86,3 +86,19 @@ def test_numbers_that_decide_something_are_not_held(tmp_path, monkeypatch, given
     )
     fake.start(tmp_path, fake.a_job(tmp_path, log_every=1, passes=[], **given))
     assert set(counts) == {1}
+
+
+def test_a_pass_that_was_quick_is_told_with_the_steps_around_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(reporting, "HELD", 1e9)
+    written = []
+    write = EventLog.write_all
+    monkeypatch.setattr(
+        EventLog,
+        "write_all",
+        lambda log, e: (written.append([said.event for said in e]), write(log, e))[1],
+    )
+    fake.start(tmp_path, fake.a_job(tmp_path, 40, log_every=1))
+    together = max(written, key=len)
+    assert {"step", "eval"} <= set(together)
+    # how long the first pass takes is not known: what came before it is written
+    assert written[[("eval" in row) for row in written].index(True) - 1][-1] == "step"
