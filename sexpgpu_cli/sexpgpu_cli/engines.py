@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 from click.shell_completion import CompletionItem
 
@@ -14,9 +12,6 @@ class Executor(click.ParamType):  # type: ignore[type-arg]  # of click 8.5 and l
     """Text that names an executor and its options; options are completed after a colon."""
 
     name = "executor"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        return str(value)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str

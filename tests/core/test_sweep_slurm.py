@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "e2e"))  # `python -P` leaves it out
-from slurm_stand_in import install
+from slurm_stand_in import installed
 
 from sexpgpu_core import config, plugins
 from sexpgpu_core.chosen import executor_of
@@ -31,10 +30,7 @@ SAVES = (
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    install(tmp_path / "bin", tmp_path / "cluster")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("SLURM_STAND_IN", str(tmp_path / "cluster"))
-    return tmp_path / "cluster"
+    return installed(tmp_path, monkeypatch.setenv)
 
 
 class Jobs:

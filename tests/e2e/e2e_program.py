@@ -135,13 +135,13 @@ class Folder:
             os.environ.update(kept)
         return Done(code, out.getvalue(), err.getvalue())
 
-    def start(self, *argv: str) -> subprocess.Popen[str]:
+    def start(self, *argv: str, stderr: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         return subprocess.Popen(
             (*PROGRAM, *argv),
             cwd=self.path,
             env=self.environment(),
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=stderr,
             text=True,
         )
 

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,18 @@ CLUSTER = Path(os.environ.get("SLURM_STAND_IN", "."))
 OVER = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "PREEMPTED", "NODE_FAIL", "OUT_OF_MEMORY")
 
 
-def install(folder: Path, cluster: Path) -> None:
-    """Put the commands into a folder for the PATH."""
-    folder.mkdir()
+def installed(folder: Path, setenv: Callable[[str, str], object]) -> Path:
+    """Put the commands on the PATH; the cluster's folder."""
+    commands, cluster = folder / "bin", folder / "cluster"
+    commands.mkdir()
     cluster.mkdir()
     for name in ("sbatch", "squeue", "sacct", "scontrol", "scancel"):
-        script = folder / name
+        script = commands / name
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {__file__} {name} "$@"\n')
         script.chmod(0o755)
+    setenv("PATH", f"{commands}{os.pathsep}{os.environ['PATH']}")
+    setenv("SLURM_STAND_IN", str(cluster))
+    return cluster
 
 
 def say(told: str, code: int = 1) -> int:

@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
 import pytest
 from e2e_program import Folder, events, held, validate
-from run_folders import ran_twice
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory, kernel_cache: Path) -> Folder:
-    return ran_twice(tmp_path_factory.mktemp("ran"), kernel_cache)
-
-
-@pytest.fixture
-def mine(ran: Folder, tmp_path: Path) -> Folder:
-    """A copy of both runs that a test may break."""
-    shutil.copytree(ran.path / "runs", tmp_path / "runs")
-    return Folder(tmp_path, ran.cache)
 
 
 def test_a_note_is_appended_to_a_run_that_has_ended(mine: Folder) -> None:

@@ -11,19 +11,6 @@ from typing import Any
 
 import pytest
 from e2e_program import Folder, events, held, status, validate
-from run_folders import ran_twice
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory, kernel_cache: Path) -> Folder:
-    return ran_twice(tmp_path_factory.mktemp("ran"), kernel_cache)
-
-
-@pytest.fixture
-def mine(ran: Folder, tmp_path: Path) -> Folder:
-    """A copy of both runs that a test may break."""
-    shutil.copytree(ran.path / "runs", tmp_path / "runs")
-    return Folder(tmp_path, ran.cache)
 
 
 def test_a_status_is_text_and_the_document_of_the_file(ran: Folder) -> None:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from e2e_program import PROGRAM, Folder
+from e2e_program import Folder
 
 FILE = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
@@ -39,14 +39,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
 def begun(folder: Folder, *argv: str) -> subprocess.Popen[str]:
     """A run that scans."""
-    process = subprocess.Popen(
-        (*PROGRAM, *argv),
-        cwd=folder.path,
-        env=folder.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = folder.start(*argv, stderr=subprocess.PIPE)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("scanning a.csv, 81 MB")
     time.sleep(0.3)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from e2e_program import Folder, held, network, status, validate, wait
-from slurm_stand_in import install
+from slurm_stand_in import installed
 
 GRID = '(defsweep s :grid ((width (8 16))) :rank ("val/loss" :min))'
 LONG = ":steps 100000 :seed 1 :checkpoint (:every 20 :keep 2)"
@@ -19,10 +19,7 @@ SWEEP = ("sweep", "x.lisp", "s", "-q", "--json", "--jobs", "3", "--executor", "s
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    install(tmp_path / "bin", tmp_path / "cluster")
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("SLURM_STAND_IN", str(tmp_path / "cluster"))
-    return tmp_path / "cluster"
+    return installed(tmp_path, monkeypatch.setenv)
 
 
 def jobs(cluster: Path) -> list[dict[str, Any]]:

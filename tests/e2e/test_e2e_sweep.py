@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e_program import Folder, held, network, status, validate, wait
+from e2e_program import Folder, events, held, network, status, validate, wait
 
 GRID = '(defsweep s :grid ((width (8 16))) :seeds 2 :rank ("val/loss" :min))'
 
@@ -170,7 +170,8 @@ def test_a_sweep_that_was_killed_goes_on_where_its_points_were(folder: Folder) -
     held(folder("sweep", "x.lisp", "s", "-q"), 0)
     first = Path(runs / json.loads((made / "sweep.json").read_text())["points"][0]["run"])
     assert status(first)["attempt"] == 2
-    assert f'"checkpoint": "checkpoints/step-{saved:08}"' in (first / "events.jsonl").read_text()
+    (resumed,) = (event for event in events(first) if event["event"] == "resume")
+    assert resumed["checkpoint"] == f"checkpoints/step-{saved:08}"
     assert len(list(runs.glob("x-*"))) == 2
     held(folder.quick("status", made.name, "--until", "done"), 0)
 

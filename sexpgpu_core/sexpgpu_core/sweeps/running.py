@@ -291,8 +291,12 @@ class Sweeping:
 
     def _step(self, number: int) -> int:
         """How far the point's run is."""
-        found = next(iter(self._runs(self.works[number].identity)), None)
+        found = self._newest(number)
         return 0 if found is None else int((found.status or {}).get("step") or 0)
+
+    def _newest(self, number: int) -> runs.Run | None:
+        """The last run of a point's experiment."""
+        return next(iter(self._runs(self.works[number].identity)), None)
 
     def _live(self, number: int) -> bool:
         """Whether somebody else's process runs the point."""
@@ -313,7 +317,7 @@ class Sweeping:
         """The exit of a job of ours; where its engine does not know it, its run's."""
         if ended.exit is not None:
             return ended.exit
-        found = next(iter(self._runs(self.works[number].identity)), None)
+        found = self._newest(number)
         told = (found.status or {}).get("exit") if found is not None and not found.live else None
         return int(told) if told is not None else PREEMPTED if ended.again else FAILED
 
