@@ -195,11 +195,20 @@ class _Fields(dict[str, Value]):
         return self.trace.field(name)
 
 
+OVER_BATCHES = {
+    "mean": "it is averaged over batches",
+    "sum": "it is added up over batches",
+    "max": "it is the greatest of all batches",
+    "min": "it is the least of all batches",
+}
+"""What a pass makes of a number that each batch has its own of, by the kind of the metric."""
+
+
 def _batchwise(metric: Metric, called: Reported) -> Diagnostic:
     changes = _gathered(called.form) if called.part == "evaluate" else ()
     return diagnostic(
         "W-METRIC-BATCHWISE",
-        f'"{metric.name}" is no sum over examples: it is averaged over batches',
+        f'"{metric.name}" is no sum over examples: {OVER_BATCHES[metric.kind]}',
         span=metric.span,
         edit=Edit("gather its operands over the pass", changes) if changes else None,
         name=metric.name,

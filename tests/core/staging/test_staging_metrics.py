@@ -136,6 +136,22 @@ def test_a_tensor_in_which_examples_meet_is_a_warning_in_a_pass(form: str, told:
     assert warnings(evaluator) == (["W-METRIC-BATCHWISE"] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ("(mean image) :reduce :max", "the greatest of all batches"),
+        ("(sort image :axis 0) :reduce :min", "the least of all batches"),
+        ("(slice image :axis 0 :end 4) :reduce :sum", "added up over batches"),
+        ("(square (mean image :axis 0))", "averaged over batches"),
+    ],
+)
+def test_the_warning_says_what_a_pass_makes_of_the_batches(form: str, told: str) -> None:
+    objective = f'(defun objective (&key image) (metric "m" {form}) (mean (net image)))\n'
+    experiment, evaluator = declared(whole(objective=objective))
+    trace_pass(experiment, evaluator, OPERATIONS, "val", "data", "val", FIELDS, 8)
+    assert [told in d.message for d in evaluator.diagnostics] == [True]
+
+
 def test_in_a_batch_of_one_example_none_meet() -> None:
     objective = (
         '(defun objective (&key image) (metric "m" (mean image :axis 0)) (mean (net image)))\n'
