@@ -115,8 +115,7 @@ def load(
         hash_files=fingerprint,
         statistic=statistics(rows, base),
     )
-    chosen = experiment.run.diagnostics
-    chosen = chosen._replace(select=(*chosen.select, *diagnostics))
+    chosen = experiment.run.diagnostics.joined(diagnostics)
     experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))
     REACH.cache_gb = here.data.get("cache_gb", 50)
     loaders = loaders_of(experiment, evaluator, base, rows, here.data)

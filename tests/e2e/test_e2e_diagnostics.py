@@ -99,6 +99,9 @@ def test_the_command_line_adds_to_what_the_file_selects(folder: Folder) -> None:
     assert "optimizer/norm/network/layers/linear/w/m" in told["available"] or told["omitted"]
     wrong = folder.quick("run", "x.lisp", "--diagnostics", "grad/nrom")
     assert (wrong.exit, "E-SERIES" in wrong.err) == (1, True)
+    folder.write("none.lisp", file(""))
+    wrong = folder.quick("run", "none.lisp", "--diagnostics", "!act/**")
+    assert (wrong.exit, "stands first" in wrong.err) == (1, True)
 
 
 def test_a_resumed_run_samples_what_it_was_asked_for_while_it_ran(folder: Folder) -> None:

@@ -5,9 +5,10 @@ Fields whose type is Any hold what the comment says; names are lower-case text t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ..diagnostics import problem
 from ..records import NamedTuple
 from ..spans import Span
 
@@ -168,6 +169,18 @@ class DiagnosticsChoice(NamedTuple):
 
     every: int = 100
     select: tuple[str, ...] = ()
+
+    def joined(self, globs: Iterable[str]) -> DiagnosticsChoice:
+        """With more globs after its own. E-SERIES where the first takes away."""
+        found = self._replace(select=(*self.select, *globs))
+        if found.select[:1] and found.select[0].startswith("!"):
+            raise problem(
+                "E-SERIES",
+                f'"{found.select[0]}" stands first and takes away what nothing chose',
+                hint=f'first what to sample: "**" "{found.select[0]}"',
+                series=found.select[0],
+            )
+        return found
 
 
 class CheckpointDeclaration(NamedTuple):

@@ -190,6 +190,8 @@ def refused(source: str) -> list[Any]:
     [
         (text("grad/nrom"), "E-SERIES"),
         (text("**", "!act/maximum/**"), "E-SERIES"),
+        (text("!act/**"), "E-SERIES"),
+        (text("!act/**", "grad/norm"), "E-SERIES"),
         (text(more="(defdiagnostic x (&key parm) (:for :rest) parm)"), "E-FIELD"),
         (text(more="(defdiagnostic x (&key param) (:for :step) param)"), "E-FIELD"),
         (text(more="(defdiagnostic x (&key param) param (norm param))"), "E-FORM-SHAPE"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import problem
+from ...diagnostics import Problem, problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, T, Value
 from ...experiment.declarations import (
@@ -174,7 +174,13 @@ def _made_checkpoint(read: dict[str, Any]) -> CheckpointDeclaration:
 
 
 def _made_diagnostics(read: dict[str, Any]) -> DiagnosticsChoice:
-    made = DiagnosticsChoice(select=tuple(s.text() for s in read.get("select", ())))
+    made = DiagnosticsChoice()
+    if "select" in read:
+        globs: list[Slot] = read["select"]
+        try:
+            made = made.joined([s.text() for s in globs])
+        except Problem as first:
+            raise first.locate(globs[0].span) from None
     return made._replace(every=read["every"].integer(1)) if "every" in read else made
 
 
