@@ -69,7 +69,7 @@ class Attempt:
         """Of a call in an installed module: where the file calls it, and what it gives to it."""
         self.span, self.parts = called_from_file(), []
         for i, v in self.tensors:
-            place = place_of(self.t, v.value.node, v.region) if v.__class__ is Tensor else None
+            place = place_of(v.value.node, v.region) if v.__class__ is Tensor else None
             if place is not None and self.span is not None and place in operand_spans(self.span):
                 self._places[i] = place
 

@@ -29,7 +29,7 @@ def check_causal(t: Tracer, y: Value, x: Value, axis: int) -> Diagnostic | None:
 def leaking(t: Tracer, leak: Leak, code: str, claim: Span | None) -> Diagnostic:
     """The diagnostic of a leak, at the operation that lets it in. `claim`: what says that there is
     none."""
-    return reading_ahead(leak, code, claim, place_of(t, leak.node, t.region))
+    return reading_ahead(leak, code, claim, place_of(leak.node, t.region))
 
 
 def reading_ahead(leak: Leak, code: str, claim: Span | None, place: Span | None) -> Diagnostic:

@@ -103,7 +103,7 @@ def _paired(t: Tracer, node: Node, rows: list[tuple[int, int]]) -> Found:
 
 
 def _told(t: Tracer, node: Node, how: str) -> Diagnostic:
-    place = place_of(t, node, t.root)
+    place = place_of(node, t.root)
     return diagnostic(
         "W-BATCH-DEPENDENCE",
         f"{called(node, place)} {how}: examples affect each other",

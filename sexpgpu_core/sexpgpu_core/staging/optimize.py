@@ -254,7 +254,7 @@ class _Tracing:
 
     def _traced(self, optimizer: Optimizer, path: str, type: Type, key: str) -> tuple[Update, bool]:
         t = Tracer(self.operations, self.context, None)
-        t.part = "optimizer"
+        t.part, t.asked = "optimizer", optimizer.span
         body = t.optimizer = Body(t, path, key, optimizer.state_dtype)
         at = host()
         at.tracer = t

@@ -4,58 +4,33 @@ from __future__ import annotations
 
 from ..evaluator import machine
 from ..evaluator.calls import calls_around
-from ..ir.graph import Node, Origin
+from ..ir.graph import Node
 from ..reader import span_of
 from ..spans import Span
-from .host import host
 from .regions import Region
-from .tracer import Tracer
 
 
-def place_of(t: Tracer, node: Node, region: Region) -> Span | None:
-    """Where a node was made: in the file, or where the file calls the module that made it."""
-    for origin in region.builder.graph.origins.get(node.id, ()):
-        span = user_place(t, origin)
-        if span is not None:
-            return span
-    return None
+def place_of(node: Node, region: Region) -> Span | None:
+    """Where a node was made, in the file; a merged one has several places, the first counts."""
+    origins = region.builder.graph.origins.get(node.id, ())
+    return next((o.span for o in origins if o.span is not None), None)
 
 
-def user_place(t: Tracer, origin: Origin) -> Span | None:
-    """The place of an origin, moved out of installed modules by the scopes around it."""
-    span: Span | None = origin.span
-    return call_of_module(t, origin.scope) if span is not None and installed(span) else span
-
-
-def authored(t: Tracer, scope: str) -> Span | None:
-    """The call being made; of one in an installed module, the file's that opened the scope."""
-    span: Span | None = machine.current().call_span
-    return (call_of_module(t, scope) or span) if span is not None and installed(span) else span
-
-
-def called_from_file() -> Span | None:
-    """The call being made; of a call in an installed module, the author's around it."""
+def called_from_file(asked: Span | None = None) -> Span | None:
+    """The call being made; of a call in an installed module, the author's around it. `asked`: who
+    asked for what is traced, where no call of the file is being made any more."""
     span: Span | None = machine.current().call_span
     if span is None or not installed(span):
         return span
     around = (span_of(form) for form in calls_around())
-    return next((s for s in around if s.__class__ is Span and not installed(s)), span)
+    own = (s for s in around if s.__class__ is Span and not installed(s))
+    return next(own, asked if asked is not None else span)
 
 
 def installed(span: Span) -> bool:
     """Whether a place is in a module of an installed distribution."""
     library = getattr(machine.current(), "library", None)
     return library is not None and bool(library.is_installed(span.source))
-
-
-def call_of_module(t: Tracer, path: str) -> Span | None:
-    """The file's call that opened a scope or one around it."""
-    while path:
-        span = t.places.get(path)
-        if span is not None and span.source.name == host().collector.main:
-            return span
-        path = path.rpartition("/")[0]
-    return None
 
 
 def within(inner: Span, outer: Span) -> bool:

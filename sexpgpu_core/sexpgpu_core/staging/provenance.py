@@ -54,7 +54,7 @@ def _note(t: Tracer, name: str, value: Value, call: Span | None, message: str) -
     told = f"{name} is {value.type}"
     if node.operation == "input":
         return _of_input(t, told, node, region)
-    span = place_of(t, node, region)
+    span = place_of(node, region)
     if span is None or (call is not None and within(span, call)):
         return Related(told, None) if shape_text(value.shape) not in message else None
     return Related(f"{told}, made here", span)
@@ -69,7 +69,7 @@ def _of_input(t: Tracer, told: str, node: Node, region: Region) -> Related | Non
         return Related(f"{told}, the {kind} {name}", made.span)
     outer = region.captures.get(name)
     if outer is not None and region.outside is not None:
-        span = place_of(t, outer.node, region.outside)
+        span = place_of(outer.node, region.outside)
         return Related(f"{told}, made here", span) if span is not None else None
     if name.startswith(("carry:", "x:")):
         what = "the carry of" if name.startswith("carry:") else "one part of the xs of"

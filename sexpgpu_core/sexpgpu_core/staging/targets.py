@@ -128,7 +128,7 @@ def _gap(t: Tracer, beyond: int, node: Node) -> Diagnostic:
 
 def _told(t: Tracer, loss: Node, labels: Node) -> tuple[Span | None, tuple[Related, ...]]:
     """The place of a loss, and where its labels are cut; that one alone where the loss has none."""
-    span, made = place_of(t, loss, t.root), place_of(t, labels, t.root)
+    span, made = place_of(loss, t.root), place_of(labels, t.root)
     if span is None or made is None:
         return span or made, ()
     return span, (Related("the labels are cut from the field here", made),)

@@ -19,16 +19,11 @@ from ..ir.operation import Operations
 from ..ir.types import FLOATS, Type
 from ..spans import Span
 from .context import Context
+from .origins import called_from_file
 from .regions import Region
 from .scopes import Scope, join
 from .tensor import FileTensor, Handle, StepScalar, Tensor
 from .traced import Inside, Looped, Parameter, State, Watched, Written
-
-INDEXING = frozenset((
-    *("index-guard", "gather", "take-along", "put-along", "add-along", "segment-sum"),
-    *("scatter-add", "scatter-set", "scatter-max", "scatter-min", "cross-entropy", "ctc-loss"),
-))  # fmt: skip
-"""What may meet an index that is out of range."""
 
 
 class Tracer:
@@ -48,7 +43,6 @@ class Tracer:
         self.mode = str(context.values.get("mode", ":train"))
         self.scopes = [Scope(root=True)]
         self.openings: dict[str, int] = {}  # scope path -> how often it was opened
-        self.places: dict[str, Span | None] = {}  # scope path -> the call that opened it first
         self.loops: dict[int, list[Any]] = {}  # source -> its loops, see unnamed.py
         self.bound: list[tuple[str, dict[str, int], Span]] = []  # scope, what bind-shape bound
         self.parameters: dict[str, Parameter] = {}
@@ -77,16 +71,13 @@ class Tracer:
         self.means: dict[tuple[int, int], tuple[Node, Node | int]] = {}  # see metrics.py
         self.weighed: dict[int, Node] = {}  # what a weighted-mean weighs by, by its node
         self.per_block: set[tuple[int, int]] = set()  # values meant over a block (R2)
+        self.asked: Span | None = None  # who asked for what is traced after its call
         self.optimizer: Any = None  # optimize.Body while an update is traced
 
-    def _origin(self, node: IrNode) -> Origin:
-        at = machine.current()
-        span = at.call_span
-        if node.operation in INDEXING:  # a number of the data may be wrong, not the module's call
-            from .origins import called_from_file
-
-            span = called_from_file()
-        return Origin(span, self.scopes[-1].path, tuple(at.expansion or ()))
+    def _origin(self, _: IrNode) -> Origin:
+        """The file's place, also of what an installed module makes; the scope says where inside."""
+        expansion = tuple(machine.current().expansion or ())
+        return Origin(called_from_file(self.asked), self.scopes[-1].path, expansion)
 
     @property
     def scope(self) -> Scope:
@@ -175,7 +166,6 @@ class Tracer:
     def _opened(self, path: str, site: str) -> Iterator[Scope]:
         count = self.openings[site] = self.openings.get(site, 0) + 1
         scope = Scope(path, site if count == 1 else f"{site}@{count}")
-        self.places.setdefault(path, machine.current().call_span)
         self.scopes.append(scope)
         try:
             yield scope
@@ -235,9 +225,7 @@ class Tracer:
         if dtype in FLOATS and path in self.kept:
             type = Type(self.kept[path], type.shape)
         if known is None:
-            from .origins import authored
-
-            known = Parameter(path, type, init, trainable, authored(self, self.scope.path), 0)
+            known = Parameter(path, type, init, trainable, called_from_file(), 0)
         elif (known.type, known.init) != (type, init):
             raise self._unlike(known, type, init)
         self.parameters[path] = known._replace(uses=known.uses + 1)
@@ -293,7 +281,7 @@ class Tracer:
         if known is not None and (known.type, known.init) != (type, init):
             raise self._unlike(known, type, init)
         if known is None:
-            span = machine.current().call_span
+            span = called_from_file()
             rows = f"{'state' if self.fed else self.program}/{path}" if per_row else ""
             self.states[path] = State(path, type, init, combine, span, rows)
         return path

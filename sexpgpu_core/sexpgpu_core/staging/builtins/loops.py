@@ -237,7 +237,7 @@ def _changed(
 ) -> Problem:
     call, span = t.region.span, function_of(fn).span
     related = [Related(f"the first carry is given to {name} here", call)] if call else []
-    made = place_of(t, new.node, t.region) if new is not None else None
+    made = place_of(new.node, t.region) if new is not None else None
     if made is not None and span is not None and within(made, span):
         related.append(Related("what comes back is made here", made))
     return problem(

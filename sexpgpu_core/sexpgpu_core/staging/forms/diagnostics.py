@@ -11,6 +11,7 @@ from ...experiment.declarations import DiagnosticDeclaration
 from ..arguments import choice
 from ..faults import describe
 from ..host import host, tracer
+from ..origins import called_from_file
 from ..promote import node_of
 from ..scopes import join
 from ..selectors import Selector
@@ -45,7 +46,6 @@ def diagnostic(name: Value, x: Value, *, reduce: Value = None) -> Value:
 
 def _write(t: Any, name: str, node: Any, reduce: str) -> None:
     """E-METRIC where a name is taken."""
-    from ...evaluator import machine
 
     if name in t.written:
         raise problem(
@@ -54,7 +54,7 @@ def _write(t: Any, name: str, node: Any, reduce: str) -> None:
             hint="give each a name of its own",
             name=name,
         )
-    t.written[name] = Written(name, node, reduce, machine.current().call_span)
+    t.written[name] = Written(name, node, reduce, called_from_file())
 
 
 @native_macro("defdiagnostic")

@@ -11,6 +11,7 @@ from ...ir.types import broadcast
 from ..faults import describe
 from ..host import tracer
 from ..metrics import Reported
+from ..origins import called_from_file
 from ..promote import node_of, operands
 from ..table import tensor_builtin
 
@@ -58,8 +59,8 @@ def metric(
     if names is not NIL and by is NIL:
         raise problem("E-METRIC", ":names without :by", hint=":by label :names 10")
     text = unit.text() if isinstance(unit, String) else None
-    at = machine.current()
-    row = Reported(name.text(), node, kind, weight, text, at.call_span, t.part, at.call_form)
+    form = machine.current().call_form
+    row = Reported(name.text(), node, kind, weight, text, called_from_file(), t.part, form)
     if by is not NIL:
         _by_index(row, by, names)
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...diagnostics import problem
-from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
 from ...evaluator.declarations import DECLARE, items_of
 from ...evaluator.definitions import builtin, core_symbol, native_macro
@@ -28,6 +27,7 @@ from ..arguments import choice, name_text
 from ..exact import is_number
 from ..faults import describe
 from ..host import tracer
+from ..origins import called_from_file
 from ..selectors import Selector
 from ..syntax import Declaration, literal, tails, take_doc
 from ..table import tensor_builtin
@@ -177,7 +177,7 @@ def make_optimizer(name: String, hyper: Value, body: Function, defaults: Any) ->
         pairs.append((word, value))
     given = dict(zip((key.name for key in items[::2]), items[1::2])).get("STATE-DTYPE", NIL)
     kept = None if given is NIL else choice(name.text(), "state-dtype", given, ("f32", "bf16"))
-    span = machine.current().call_span
+    span = called_from_file()
     return Optimizer(name.text(), tuple(pairs), body, span, kept, defaults.pairs)
 
 
@@ -255,7 +255,7 @@ def group(
         name_text(loss),
         *_cadence(every, offset),
         optional is not NIL,
-        machine.current().call_span,
+        called_from_file(),
     )
 
 
