@@ -6,7 +6,6 @@ raises `Problem` or `Problems` for a user's mistakes, but for `check`, which rep
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -312,6 +311,7 @@ def run(
     name: str | None = None,
     resume: str | None = None,
     resume_changed: bool = False,
+    resume_params: Iterable[str] = (),
     origin: str | None = None,
     if_exists: str = "run",
     deadline: float | None = None,
@@ -326,61 +326,33 @@ def run(
 
     `progress`: has began(folder), event(dict), warnings(list).
     """
+    from .reloaded import differing
     from .runtime.signals import leaving
     from .training import Asked, train
 
-    selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps, "seed": seed}
+    selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps}
     with leaving():
-        loaded = load(file, **selection, point=point, diagnostics=diagnostics)
-    keep = (threads, name, resume, resume_changed, origin, if_exists, deadline, dry, store)
+        loaded = load(file, **selection, seed=seed, point=point, diagnostics=diagnostics)
+    words = partial(differing, load=load, loaded=loaded, operations=operations)
+    again = (resume, resume_changed, tuple(resume_params), origin, if_exists)
+    keep = (threads, name, *again, deadline, dry, store)
     return train(
         loaded,
         device_for(loaded, device),
         compile_run,
         operations,
-        asked=Asked(*keep, tuple(sinks), partial(_differing, loaded=loaded)),
+        asked=Asked(*keep, tuple(sinks), words),
         root=Path(runs_root),
         progress=progress,
     )
 
 
-def _differing(folder: Path, experiment_id: str, loaded: Loaded) -> list[str]:
-    """What a run's own file, of that experiment, and this one differ in, a text each; nothing where
-    its own is of another, or cannot be read now."""
-    from .differences import outdated
-    from .runtime import runs
-
-    run = runs.read(folder)
-    if run is None or run.manifest["experiment_id"] != experiment_id:
-        return []
-    try:
-        data, own = run.manifest["data"], as_it_was(run, None, None)
-        return outdated(own, loaded, experiment_id, operations, data)
-    except (Problem, Problems, OSError):
-        return []
-
-
 def as_it_was(run: Run, file: str | Path | None, seed: int | None) -> Loaded:
-    """The file of a run with what was chosen for it."""
-    manifest = run.manifest
-    chosen = manifest["selection"]
-    own = Source(_where_it_was(manifest, manifest["file"]), read_text(run.path / "run.lisp"))
-    modules = manifest.get("modules", ()) if file is None else ()
-    texts = {m["module"]: read_text(run.path / m["path"]) for m in modules}
-    return load(
-        own if file is None else file,
-        variant=chosen["variant"],
-        sets=tuple(chosen["set"].items()),
-        point=chosen["point"],
-        steps=manifest["steps"],
-        seed=manifest["seed"] if seed is None else seed,
-        kept={**texts, **{_where_it_was(manifest, name): texts[name] for name in texts}},
-    )
+    """The file of a run with what was chosen for it; see reloaded."""
+    from . import reloaded
 
-
-def _where_it_was(manifest: Mapping[str, Any], file: str) -> str:
-    """The path of a run's file, which its data is beside of, or of a module that it required."""
-    return Path(os.path.normpath(Path(manifest.get("cwd", "."), file))).as_posix()
+    own: Loaded = reloaded.as_it_was(load, run, file, seed)
+    return own
 
 
 def device_of(registry: Registry, name: str | None) -> Device:

@@ -17,8 +17,8 @@ from . import api
 from .checkpoint.folder import Checkpoints
 from .diagnostics import Problem, Problems
 from .diagnostics.render_json import diagnostic_json
+from .proving import prove
 from .runtime import runs
-from .training import prove
 
 
 def main(run: str, checkpoint: str, until: int, nicer: int) -> int:

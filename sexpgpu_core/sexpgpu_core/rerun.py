@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def verify(run: Run, *, steps: int | None = None, threads: int | None = None) -> Verified:
     """Prove that resumes of a run are exact, by its own file; see runtime.verification."""
-    from .training import verify as proved
+    from .proving import verify as proved
 
     own = as_it_was(run, None, None)
     named = device(run.manifest["device"]["name"], own.registry)

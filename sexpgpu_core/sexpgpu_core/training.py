@@ -31,17 +31,15 @@ from .runtime.sinks import Sinks
 from .runtime.slug import check_name
 
 if TYPE_CHECKING:
-    from .checkpoint.folder import Checkpoint, Saved
+    from .checkpoint.folder import Checkpoint
     from .compile.pipeline import Compiled
     from .device import Device
-    from .diagnostics import Diagnostic
     from .ir import Operations
     from .registry import Registry
     from .runtime.fault import Cause, Fault
     from .runtime.folder import RunFolder
     from .runtime.machine import Machine
     from .runtime.sampling import Plan, Resampled
-    from .runtime.verification import Verified
 
 PROCESS = 200_000_000
 """Bytes that a process with its libraries takes beside what is planned."""
@@ -52,7 +50,7 @@ Compiler = Callable[[Any, "Device"], "Compiled"]
 class Asked(NamedTuple):
     """What is said of a run when it is started, beside its file.
 
-    `resume`, `changed`, `words`, `origin`: see runtime.attempt. `if_exists`: run, reuse or fail.
+    `resume` to `origin` and `words`: see runtime.attempt. `if_exists`: run, reuse or fail.
     `dry`: one step in a folder that is thrown away.
     """
 
@@ -60,6 +58,7 @@ class Asked(NamedTuple):
     name: str | None = None
     resume: str | None = None
     changed: bool = False
+    anew: tuple[str, ...] = ()
     origin: str | None = None
     if_exists: str = "run"
     deadline: float | None = None
@@ -88,7 +87,7 @@ def train(
     if asked.resume is not None or asked.origin is not None:
         asked = _located(loaded.registry, asked, root)
     store = store_of(loaded.registry, asked.store) if asked.store is not None else None
-    opened = sinks_of(loaded.registry, asked.sinks) if asked.sinks else {}
+    sinks = sinks_of(loaded.registry, asked.sinks) if asked.sinks else {}
     if store is not None and (refused := probe(store)) is not None:
         raise refused
     with Signals() as signals:
@@ -104,7 +103,7 @@ def train(
         parts = (loaded, device, compiled, operations, asked, here, signals, progress, start)
         if not asked.dry:
             plan = observers(loaded, device, compiled, operations)
-            return _run(*parts, root, store, plan, opened)
+            return _run(*parts, root, store, plan, sinks)
         told = forecast(loaded, device, compiled, operations, asked.threads)
         with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
             done = _run(*parts, Path(scratch), None)
@@ -195,6 +194,7 @@ def _run(
         loaders=loaded.loaders,
         resume=asked.resume,
         changed=asked.changed,
+        anew=asked.anew,
         words=asked.words,
         origin=asked.origin,
         name=asked.name,
@@ -212,7 +212,7 @@ def _run(
             folder.sinks = Sinks(sinks)
             folder.sinks.begin(folder.events)
         _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
-        session = _opened(device, compiled, asked.threads, folder.path)
+        session = opened(device, compiled, asked.threads, folder.path)
         tuning.keep(device, folder, compiled.job.trained, checkpoint)
         if not asked.dry:
             _fits(compiled, folder, session)
@@ -296,72 +296,10 @@ def forecast(
     return told(compiled, of, measured(device, of, threads))
 
 
-def _opened(device: Device, compiled: Compiled, threads: int | None, path: Path) -> Any:
-    """With the algorithms that the run at `path` keeps."""
+def opened(device: Device, compiled: Compiled, threads: int | None, path: Path) -> Any:
+    """A session, with the algorithms that the run at `path` keeps."""
     tuning.take(device, path)
     return device.open(compiled.job.units, compiled.job.persistent, threads=threads or 0)
-
-
-def verify(
-    run: runs.Run,
-    loaded: Any,
-    device: Device,
-    compile: Compiler,
-    *,
-    threads: int | None,
-    steps: int | None,
-) -> Verified:
-    """Prove that resumes of a run are exact; `loaded` is its own file. See runtime.verification."""
-    from .runtime.verification import began_with
-    from .runtime.verification import verify as proved
-
-    compiled = _same(run, loaded, device, compile)
-    with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
-        return proved(
-            run.path,
-            compiled.job,
-            lambda: _opened(device, compiled, threads, run.path),
-            loaders=loaded.loaders,
-            machine=machine_of(device, threads),
-            scratch=Path(scratch),
-            steps=steps,
-            origin=partial(began_with, run) if run.manifest.get("parent") else None,
-        )
-
-
-def prove(
-    run: runs.Run, loaded: Any, device: Device, compile: Compiler, first: Saved, until: int
-) -> list[Diagnostic]:
-    """What is not the same when a live run is replayed from one checkpoint, by one thread."""
-    from .runtime.verification import prove as proved
-
-    compiled = _same(run, loaded, device, compile)
-    with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
-        return proved(
-            run.path,
-            compiled.job,
-            lambda: _opened(device, compiled, 1, run.path),
-            loaders=loaded.loaders,
-            machine=machine_of(device, 1),
-            scratch=Path(scratch),
-            first=first,
-            until=until,
-        )
-
-
-def _same(run: runs.Run, loaded: Any, device: Device, compile: Compiler) -> Compiled:
-    """A run's own file, compiled again. Raises E-RESUME-CHANGED where it is another experiment."""
-    compiled = compile(loaded, device)
-    told = run.manifest["experiment_id"]
-    if compiled.job.experiment_id != told:
-        raise problem(
-            "E-RESUME-CHANGED",
-            f"{run.path.name} is experiment {told}; its file is {compiled.job.experiment_id} now",
-            hint="Its data or a module has changed, or the program's version.",
-            checkpoint=told,
-            file_now=compiled.job.experiment_id,
-        )
-    return compiled
 
 
 def _explain(
@@ -391,9 +329,11 @@ def _told(folder: RunFolder, compiled: Compiled, session: Any, seconds: float) -
     """
     counted: Mapping[str, Any] = getattr(session, "kernels", {})
     own: Mapping[str, float] = getattr(session, "seconds", {})
-    # programs that two processes compile at a time take more together than has passed
+    # two processes that compile take more together than has passed
     rest = max(0.0, seconds - sum(own.values())) / len(compiled.job.units)
     for unit in compiled.job.units:
-        duration = round(rest + own.get(unit.name, 0.0), 6)
-        told = counted.get(unit.name, {})
-        folder.events.write("compile", 0, graph=unit.name, duration_s=duration, **told)
+        told = {
+            "duration_s": round(rest + own.get(unit.name, 0.0), 6),
+            **counted.get(unit.name, {}),
+        }
+        folder.events.write("compile", 0, graph=unit.name, **told)

@@ -38,7 +38,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("sweeps", "lisp_files", "registered", "chosen", "preset"),
     ("remote",),
     ("training", "serving", "differences"),
-    ("generation",),
+    ("generation", "reloaded", "proving"),
     ("api",),
     ("inspection", "trained", "rerun", "deep", "surveyed"),
     ("warm", "prove"),

@@ -30,6 +30,8 @@ SHOWN_BY = {
     "::test_a_machine_without_memory_fails_the_run_and_keeps_what_was_saved",
     "E-RESUME-PARAM": CORE + "runtime/test_run_loop.py"
     "::test_another_experiment_or_other_parameters_do_not_resume",
+    "W-RESUME-PARAM": CORE + "runtime/test_run_fates.py"
+    "::test_globs_that_name_nothing_or_what_is_the_same_are_told",
     "E-DATA-EXTRA": CORE + "data/test_data_loader.py::test_a_missing_extra_is_named",
     "E-USAGE-BROKEN": E2E + "notes.py::test_a_document_that_cannot_be_read_is_told_by_its_code",
     "E-RUN-LOST": E2E + "live.py::test_a_run_whose_process_is_gone_is_lost_to_readers",

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from e2e_program import TEXT, Folder, events, held, network, saved, series, status, validate
+
+from sexpgpu_core.checkpoint import tensors
 
 FILE = network(
     run=":steps 20 :seed 3 :log-every 5 :checkpoint (:every 10)",
@@ -118,6 +122,7 @@ def test_what_cannot_be_begun_from_is_told(mine: Folder) -> None:
         (("--from", "one@10", "--resume", "latest"), 2, "E-USAGE-VALUE"),
         (("--dry-run", "--detach"), 2, "E-USAGE-VALUE"),
         (("--resume-changed",), 2, "E-USAGE-VALUE"),
+        (("--resume-params", "**"), 2, "E-USAGE-VALUE"),
     ):
         done = mine.quick("run", "x.lisp", *words, "--json")
         held(done, exit_)
@@ -151,6 +156,73 @@ def test_a_run_of_another_experiment_goes_on_when_it_is_told_to(mine: Folder) ->
     assert (done.document["run"], done.document["step"]) == ("one", 30)
     (resumed,) = [e for e in events(mine.made("one")) if e["event"] == "resume"]
     assert resumed["changed"] == words
+
+
+def test_parameters_that_are_named_begin_anew_and_all_others_go_on(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    kept = arrays(mine.made("one"))
+    mine.write("deep.lisp", FILE.replace("(list width 27)", "(list width 30 27)"))
+    still = ("deep.lisp", "--steps", "21", "-s", "rate=0.0")  # the last step changes no value
+    words = (*still, "--resume", "one", "--resume-changed")
+    refused = mine.quick("run", *words, "--json")
+    held(refused, 3)
+    (found,) = refused.diagnostics
+    assert found["code"] == "E-RESUME-PARAM"
+    asked = shlex.split(found["hint"].partition(": ")[0])
+    assert asked[:3] == ["--resume", "one", "--resume-changed"]
+    globs = [f"network/layers/linear-{at}/**" for at in (2, 3)]
+    assert asked[3:] == [word for glob in globs for word in ("--resume-params", glob)]
+    done = mine("run", *still, *asked, "--detach", "--json")
+    held(done, 0)
+    held(mine.quick("status", "one", "--until", "done", "--timeout", "60"), 0)
+    (resumed,) = [e for e in events(mine.made("one")) if e["event"] == "resume"]
+    validate(resumed, "event")
+    linear = "network/layers/linear"
+    kinds = {f"{linear}-2": "reshaped", f"{linear}-3": "new"}
+    assert resumed["fates"] == {f"{at}/{n}": kind for at, kind in kinds.items() for n in "bw"}
+    held(mine.quick("run", *still, "--name", "anew", "--seed", "3", "-q"), 0)
+    now, anew = arrays(mine.made("one")), arrays(mine.made("anew"))
+    assert set(now) == set(anew)
+    for name, value in now.items():
+        begun = name.rpartition("/")[0] in kinds
+        assert np.array_equal(value, (anew if begun else kept)[name]), name
+    again = mine.quick("run", *still, *asked, "--json")
+    held(again, 0)  # the same command once more goes on: nothing differs now
+    assert "W-RESUME-PARAM" not in again.err
+
+
+def test_another_optimizer_begins_anew_on_the_values_that_are_there(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    mine.write("sgd.lisp", FILE.replace("optim:adamw", "optim:sgd"))
+    words = ("sgd.lisp", "--steps", "21", "-s", "rate=0.0", "--resume", "one", "--resume-changed")
+    refused = mine.quick("run", *words, "--json")
+    held(refused, 3)
+    assert "of another optimizer: network/" in refused.diagnostics[0]["message"]
+    held(mine.quick("run", *words, "--resume-params", "**", "-q"), 0)
+    (resumed,) = [e for e in events(mine.made("one")) if e["event"] == "resume"]
+    assert set(resumed["fates"].values()) == {"optimizer"}
+    params = [saved(mine.made("one"), step)["params.safetensors"] for step in (20, 21)]
+    assert params[0] == params[1]
+
+
+def test_a_run_from_a_checkpoint_of_others_is_told_how_to_load_what_fits(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    deep = FILE.replace("(list width 27)", "(list width 30 27)")
+    mine.write("deep.lisp", deep)
+    refused = mine.quick("run", "deep.lisp", "--from", "one", "--json")
+    held(refused, 3)
+    form, _, rest = refused.diagnostics[0]["hint"].rpartition(", ")
+    assert rest == "without --from"
+    mine.write("deep.lisp", deep.replace("(defun objective", f"{form}\n(defun objective"))
+    held(mine.quick("run", "deep.lisp", "--name", "two", "--steps", "1", "-s", "rate=0.0"), 0)
+    one, two = arrays(mine.made("one")), arrays(mine.made("two"))
+    for name in ("network/layers/linear/w", "network/layers/linear/b"):
+        assert np.array_equal(one[name], two[name])
+
+
+def arrays(run: Path) -> dict[str, np.ndarray]:
+    """Parameters of the last checkpoint by path."""
+    return tensors.load(sorted((run / "checkpoints").glob("step-*"))[-1] / "params.safetensors")
 
 
 def test_a_run_whose_data_changed_is_another_experiment(mine: Folder) -> None:

@@ -32,6 +32,12 @@ FLAGS = {"origin": "from", "sinks": "sink"}
 )
 @click.option("--resume-changed", is_flag=True, help="Although it is another experiment now.")
 @click.option(
+    "--resume-params",
+    multiple=True,
+    metavar="GLOB",
+    help="What differs of these parameters begins anew: head/**.",
+)
+@click.option(
     "--from", "origin", metavar="RUN[@STEP]", type=names.SAVE, help="A new run that begins there."
 )
 @click.option("--if-exists", type=click.Choice(EXISTING), default="run", help="The same was run.")
@@ -110,9 +116,10 @@ def _exclude(**given: Any) -> None:
     if given["dry_run"]:  # it keeps nothing, so there is nothing to mirror, to find or to wait for
         said += [key for key in ("detach", "store", "sinks") if given[key]]
         said += ["if_exists"] * (given["if_exists"] != "run")
-    if given["resume_changed"] and not given["resume"]:
-        hint = "--resume RUN --resume-changed"
-        raise problem("E-USAGE-VALUE", "--resume-changed is for --resume", hint=hint)
+    for flag in ("resume_changed", "resume_params"):
+        if given[flag] and not given["resume"]:
+            word = f"--{flag.replace('_', '-')}"
+            raise problem("E-USAGE-VALUE", f"{word} is for --resume", hint=f"--resume RUN {word}")
     if len(said) > 1:
         words = [f"--{FLAGS.get(key, key.replace('_', '-'))}" for key in said]
         hint = f"leave out {words[0]} or {words[1]}"

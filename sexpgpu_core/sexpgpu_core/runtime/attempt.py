@@ -16,7 +16,7 @@ from .clock import Clock
 from .folder import RunFolder
 from .job import Job
 from .machine import Machine
-from .resume import Words, changes, unknown
+from .resume import Words, differing_numerics, forks, unknown
 from .tuning import inherited
 
 WORDS = ("latest", "best")
@@ -30,6 +30,7 @@ def attempt(
     loaders: Mapping[str, Loader],
     resume: str | None = None,
     changed: bool = False,
+    anew: Sequence[str] = (),
     words: Words = unknown,
     origin: str | None = None,
     name: str | None = None,
@@ -42,8 +43,9 @@ def attempt(
 
     `resume`: None for a new run; `latest`, `best` or a step of the newest run of this experiment,
     or of the run `name`; `auto` is `latest` where there is one, else a new run; RUN[@STEP] that
-    run, for which `changed` may be said; `words` tells what did. `origin`: RUN[@STEP] that
-    a new run begins from. Raises what `begin` and `reopen` do, E-CHECKPOINT-NONE.
+    run, for which `changed` may be said, with globs of parameters that begin `anew`; `words`
+    tells what did. `origin`: RUN[@STEP] that a new run begins from. Raises what `begin` and
+    `reopen` do, E-CHECKPOINT-NONE.
     """
     fresh = partial(
         begin,
@@ -69,6 +71,7 @@ def attempt(
         which,
         machine=machine,
         changed=changed,
+        anew=anew,
         words=words,
         listener=listener,
         clock=clock,
@@ -85,7 +88,8 @@ def fork(
     """
     parent, saved = runs.save(root, origin)
     checkpoint = Checkpoints(saved.path.parent).load(saved)
-    differing = changes(job, checkpoint, machine)
+    forks(job, checkpoint, f"{parent.path.name}@{saved.step}")
+    differing = differing_numerics(checkpoint.document, machine)
     if saved.step >= job.steps:
         told = f"{parent.path.name}@{saved.step} has all of the {job.steps} steps"
         raise problem(

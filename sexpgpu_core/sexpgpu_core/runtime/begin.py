@@ -21,7 +21,7 @@ from .folder import RunFolder, create, put
 from .job import Job
 from .lock import Lock
 from .machine import Machine
-from .resume import Words, another, changes, unknown
+from .resume import Words, another, differing_numerics, fits, unknown
 from .sampling import sampled
 from .saving import savepoint
 from .slug import clean, slug
@@ -84,6 +84,7 @@ def reopen(
     *,
     machine: Machine,
     changed: bool = False,
+    anew: Sequence[str] = (),
     words: Words = unknown,
     listener: Listener | None = None,
     clock: Clock | None = None,
@@ -91,9 +92,10 @@ def reopen(
 ) -> tuple[RunFolder, Checkpoint]:
     """Lock a run's folder for its next attempt and read the checkpoint to go on from.
 
-    `which`: latest, best or a step. `changed`: another experiment may go on; `words`
-    tells what differs then. Raises E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT,
-    E-RESUME-CHANGED, E-RESUME-PARAM; W-RESUME-NUMERICS is logged.
+    `which`: latest, best or a step. `changed`: another experiment may go on, in which what the
+    globs `anew` name of the parameters that differ begins anew; `words` tells what differs. Raises
+    E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT, E-RESUME-CHANGED, E-RESUME-PARAM;
+    W-RESUME-NUMERICS and W-RESUME-PARAM are logged.
     """
     clock = clock or Clock()
     lock = Lock(path / "run.lock", clock.stamp())
@@ -106,7 +108,8 @@ def reopen(
         saved = checkpoints.choose(which, best[0] if best else None)
         checkpoint = checkpoints.load(saved)
         told = another(job, checkpoint, path, words, changed)
-        differing = changes(job, checkpoint, machine)
+        fates, idle = fits(job, checkpoint, path, anew, bool(told))
+        differing = differing_numerics(checkpoint.document, machine)
     except BaseException:
         lock.release()
         raise
@@ -122,9 +125,10 @@ def reopen(
         from_attempt=int(checkpoint.document["attempt"]),
         device=dict(machine.device),
         changed=[*told, *(d.message for d in differing)],
+        **({"fates": {fate.path: fate.kind for fate in fates}} if fates else {}),
     )
-    for found in differing:
-        folder.events.warn(found, step)
+    for found in [*differing, *idle]:
+        folder.events.warn(found, step, once=False)
     folder.log(f"attempt {before.attempt + 1} goes on from {saved.name}")
     folder.status.set(step=step, checkpoint=savepoint(saved))
     folder.status.start()

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..checkpoint.folder import Checkpoint
-from ..checkpoint.tensors import dtype_of
-from ..diagnostics import Diagnostic, diagnostic, problem
+from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from ..diagnostics.places import shown_path
-from ..ir.types import Type
+from .fates import AVERAGE, OPTIMIZER, Fate, fitted, flags, idle, path_of
 from .job import Job
 from .machine import TUNING, Machine
 
@@ -62,28 +61,39 @@ def _side(job: Job) -> str:
     return shlex.quote(f"{path}:{','.join(parts)}" if parts else path)
 
 
-def changes(job: Job, checkpoint: Checkpoint, machine: Machine) -> list[Diagnostic]:
-    """Warnings of what differs that is not the experiment. Raises E-RESUME-PARAM."""
-    _same_values(job, checkpoint)
-    return differing_numerics(checkpoint.document, machine)
+def fits(
+    job: Job, checkpoint: Checkpoint, run: Path, globs: Sequence[str], changed: bool
+) -> tuple[list[Fate], list[Diagnostic]]:
+    """What begins anew of the parameters that `globs` name, and warnings. `changed`: the file is
+    another experiment. Raises E-RESUME-PARAM with the flags that let it go on."""
+    try:
+        fates = fitted(job, checkpoint, globs)
+    except Problem as refused:
+        found = refused.diagnostic
+        also = " --resume-changed" if changed else ""
+        named = flags([*globs, *found.facts["globs"]])
+        hint = f"--resume {run.name}{also} {named}: what differs of them begins anew, all else stays."
+        raise Problem(found._replace(hint=hint)) from None
+    return fates, idle(job, fates, globs) if changed else []
 
 
-def _same_values(job: Job, checkpoint: Checkpoint) -> None:
-    there = {n: Type(dtype_of(a), tuple(a.shape)) for n, a in checkpoint.arrays.items()}
-    here = job.persistent.saved
-    wrong = {
-        "new": sorted(set(here) - set(there)),
-        "missing": sorted(set(there) - set(here)),
-        "reshaped": sorted(n for n in set(here) & set(there) if here[n] != there[n]),
-    }
-    if not any(wrong.values()):
-        return
-    told = "; ".join(
-        f"{kind}: {' '.join(names[:5])}{' ...' if len(names) > 5 else ''}"
-        for kind, names in wrong.items()
-        if names
-    )
-    raise problem("E-RESUME-PARAM", f"the checkpoint's values are not the file's: {told}", **wrong)
+def forks(job: Job, checkpoint: Checkpoint, save: str) -> None:
+    """Raises E-RESUME-PARAM where the values of another run are not this file's."""
+    try:
+        fitted(job, checkpoint, ())
+    except Problem as refused:
+        told, (run, _, step) = refused.diagnostic.facts, save.partition("@")
+        here = _option("missing", [*told["new"], *told["reshaped"]])
+        there = _option("ignore", [*told["missing"], *told["reshaped"]])
+        hint = f'(load-params (run-checkpoint "{run}" :at {step}){here}{there}), without --from'
+        raise Problem(refused.diagnostic._replace(hint=hint)) from None
+
+
+def _option(name: str, values: Sequence[str]) -> str:
+    """Of load-params, which takes parameters and states alone."""
+    own = [n for n in values if not n.startswith((OPTIMIZER, AVERAGE))]
+    paths = " ".join(dict.fromkeys(f'"{path_of(n)}"' for n in own))
+    return f" :{name} ({paths})" if paths else ""
 
 
 def differing_numerics(document: Mapping[str, Any], machine: Machine) -> list[Diagnostic]:

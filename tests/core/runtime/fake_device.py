@@ -269,12 +269,12 @@ def start(folder, job, session=None, *, key="1", **given):
     return run.run(job, session, began, loaders=loaders, **given), session
 
 
-def resume(folder, job, session=None, which="latest", *, key="1", changed=False, **given):
+def resume(folder, job, session=None, which="latest", *, key="1", changed=False, anew=(), **given):
     """The next attempt of the newest run."""
     session = session or FakeSession(skip=isinstance(job.experiment.run.finite_guard, tuple))
     found = runs.find(Path(folder) / "runs", "latest")
     opened, checkpoint = begin.reopen(
-        found.path, job, which, machine=machine_of(key), changed=changed
+        found.path, job, which, machine=machine_of(key), changed=changed, anew=anew
     )
     made = run.run(job, session, opened, loaders=loaders_in(folder), resume=checkpoint, **given)
     return made, session

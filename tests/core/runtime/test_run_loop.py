@@ -356,7 +356,7 @@ def test_another_experiment_or_other_parameters_do_not_resume(tmp_path):
     assert summary.state == "finished"
     types = other.persistent.types
     types["parameter:new"] = types.pop("parameter:w")
-    with pytest.raises(Problem, match="new: parameter:new; missing: parameter:w") as raised:
+    with pytest.raises(Problem, match="new: new; missing: w") as raised:
         fake.resume(tmp_path, other)
     assert raised.value.diagnostic.code == "E-RESUME-PARAM"
 
