@@ -72,7 +72,7 @@ def fits(
         found = refused.diagnostic
         also = " --resume-changed" if changed else ""
         named = flags([*globs, *found.facts["globs"]])
-        hint = f"--resume {run.name}{also} {named}: what differs of them begins anew, all else stays."
+        hint = f"--resume {run.name}{also} {named}: what differs of them begins anew."
         raise Problem(found._replace(hint=hint)) from None
     return fates, idle(job, fates, globs) if changed else []
 

@@ -63,7 +63,7 @@ def test_what_differs_and_is_not_named_is_refused_with_globs_that_name_it(job, s
     assert facts["globs"] == ["head/**", "old"]
     assert facts["new"] == ["parameter:head/b", "parameter:head/w"]
     assert facts["missing"] == ["parameter:old"]
-    with pytest.raises(Problem, match="file's: missing: old$"):
+    with pytest.raises(Problem, match=r"file's: missing: old$"):
         fitted(job, saved, ["head/*"])
     assert set(saved.arrays) == before
     found = fitted(job, saved, ["head/**", "old"])
