@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -26,16 +27,40 @@ def document(kind: str, **keys: Any) -> dict[str, Any]:
     return {"version": 1, "document": kind, **keys}
 
 
+def settle(as_json: bool) -> None:
+    """Make stdout take every text: JSON is UTF-8 whatever the locale, and what the encoding of a
+    text has not is written as an escape."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        encoding = "utf-8" if as_json else None
+        sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def shown(text: str, slash: str = "\\") -> str:
+    r"""Text as UTF-8 can hold it: `\xff` for a byte of a file's name that was none of UTF-8,
+    `\ud800` for half of a pair."""
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        return "".join(slash + _escape(c) if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
+def _escape(half: str) -> str:
+    code = ord(half)
+    return f"x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"u{code:04x}"
+
+
 def dumps(value: Any) -> str:
-    """JSON: indented on a terminal, compact elsewhere; never NaN."""
-    if sys.stdout.isatty():
-        return json.dumps(value, allow_nan=False, ensure_ascii=False, indent=1)
-    return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    """JSON: indented on a terminal, compact elsewhere; never NaN, and always UTF-8."""
+    layout: dict[str, Any] = {"indent": 1} if sys.stdout.isatty() else {"separators": (",", ":")}
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False, **layout)
+    return shown(text, r"\\")
 
 
 def write(text: str) -> None:
     """To stdout, with a newline at its end. A reader that went away is no error."""
     try:
+        text = shown(text)
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         sys.stdout.flush()
     except BrokenPipeError:
@@ -46,6 +71,7 @@ def write(text: str) -> None:
 
 def bounded(text: str, more: str, limit: int = 20) -> str:
     """The first 2 KB of whole lines, and what shows the rest; all of it where the limit is 0."""
+    text = shown(text)
     if not limit or len(text.encode()) <= TEXT_BYTES:
         return text
     lines, kept, size = text.splitlines(), [], 0

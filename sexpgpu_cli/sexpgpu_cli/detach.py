@@ -66,7 +66,7 @@ def _waited(
                 continue
             part = told.read(1 << 12)
             if not part:
-                return folder.decode(), shown
+                return os.fsdecode(folder), shown
             folder += part
     except KeyboardInterrupt:
         child.terminate()
@@ -119,5 +119,5 @@ class Announced(Lines):
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
-        os.write(self.to, str(folder.resolve()).encode())
+        os.write(self.to, os.fsencode(folder.resolve()))
         os.close(self.to)

@@ -44,7 +44,7 @@ def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]]
 
     def make(function: Callable[..., Answer]) -> click.Command:
         def callback(**given: Any) -> Answer:
-            _refuse_empty(given)
+            _refuse_words(name, given)
             invocation = _invocation(name, given)
             if select:
                 given["selection"] = selected({key: given.pop(key) for key in SELECT})
@@ -130,16 +130,36 @@ def several(name: str, *commands: click.Command, alone: click.Command | None = N
 
 
 MAY_BE_EMPTY = ("prompt",)
+STDIN = ("check", "eval", "fmt", "ir")
+"""Verbs that read standard input where their FILE is `-`."""
+PLACES = frozenset(
+    (
+        *("FILE", "FILE...", "FILE|CODE", "F", "NEW.lisp", "TEMPLATE|FILE|RUN", "SIDE [SIDE]"),
+        *("RUN", "RUN RUN...", "RUN[@STEP]", "auto|STEP|latest|best|RUN[@STEP]"),
+        *("DIR", "PATH", "URL"),
+    )
+)
+"""What names a file, a folder, a run or a store: `-` is none, but for the FILE of STDIN."""
 
 
-def _refuse_empty(given: dict[str, Any]) -> None:
-    """E-USAGE-VALUE for an empty text: a shell's variable that is not set, mostly."""
+def _refuse_words(name: str, given: dict[str, Any]) -> None:
+    """E-USAGE-VALUE for a text without a letter (a shell's variable that is not set, mostly), and
+    for `-` where the verb reads no standard input."""
     for param in click.get_current_context().command.params:
         value = given.get(str(param.name))
-        values = value if isinstance(value, tuple) else (value,)
-        if "" in values and value != param.default and param.name not in MAY_BE_EMPTY:
-            told = f"{called(param)} is empty"
+        if value == param.default:
+            continue
+        words = [w for w in (value if isinstance(value, tuple) else (value,)) if isinstance(w, str)]
+        if param.name not in MAY_BE_EMPTY and not all(word.strip() for word in words):
+            told = f"{called(param)} is {'empty' if '' in words else 'only blanks'}"
             raise problem("E-USAGE-VALUE", told, hint=f"leave it out, or give {metavar(param)}")
+        if "-" in words and metavar(param) in PLACES and not _reads(name, param):
+            hint = f"give {metavar(param)}: only {', '.join(STDIN)} read standard input as -"
+            raise problem("E-USAGE-VALUE", f"{called(param)} is -", hint=hint)
+
+
+def _reads(name: str, param: click.Parameter) -> bool:
+    return name in STDIN and isinstance(param, click.Argument)
 
 
 def called(param: click.Parameter) -> str:

@@ -17,8 +17,10 @@ from .invocation import Invocation, wants_color
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code."""
+    argv = sys.argv[1:] if argv is None else argv
     gc.disable()  # while modules are imported nothing becomes garbage
-    code = run(sys.argv[1:] if argv is None else argv)
+    answer.settle(asks_json(argv))
+    code = run(argv)
     gc.freeze()  # or the interpreter's end would walk through all that a graph is made of
     sys.exit(code)
 
@@ -48,6 +50,7 @@ def _answer(argv: list[str]) -> int:
 
     from .program import Program
 
+    _refuse_bytes(argv)
     chosen = flag(argv, "--config")
     settings = config.settings(config=chosen, runs=flag(argv, "--runs"))
     registry = plugins.installed(settings)
@@ -69,6 +72,16 @@ def _answer(argv: list[str]) -> int:
     elif given.text:
         answer.write(given.text)
     return given.exit
+
+
+def _refuse_bytes(argv: list[str]) -> None:
+    """E-USAGE-VALUE for a word that is not UTF-8: no file of ours and no JSON could hold it."""
+    wrong = next((word for word in argv if answer.shown(word) != word), None)
+    if wrong is not None:
+        from sexpgpu_core.diagnostics import problem
+
+        told = f"an argument is not UTF-8: {answer.shown(wrong)}"
+        raise problem("E-USAGE-VALUE", told, hint="rename what it names, or write it in UTF-8")
 
 
 @contextmanager
@@ -119,7 +132,7 @@ def _fail(argv: list[str], found: list[Any], code: int, report: str | None = Non
 
 
 def _verb(argv: list[str]) -> str:
-    return next((word for word in argv if not word.startswith("-")), "")
+    return next((answer.shown(word) for word in argv if not word.startswith("-")), "")
 
 
 def _exits(argv: list[str]) -> tuple[int, ...]:

@@ -199,9 +199,21 @@ def check_variables(environment: Mapping[str, str]) -> None:
                 raise problem("E-USAGE-CONFIG", f"no variable {name}", hint=f"did you mean {near}?")
     for name, words in VARIABLES.items():
         given = environment.get(name)
+        if given and not _whole(given):
+            told = f"{name} is not UTF-8: {given!a}"
+            raise problem("E-USAGE-CONFIG", told, hint="rename what it names")
         if given and words and given not in words:
             hint = f"{name}={words[-1]}; it may be {' or '.join(words)}"
             raise problem("E-USAGE-CONFIG", f"{name} is {given}", hint=hint)
+
+
+def _whole(text: str) -> bool:
+    """Whether UTF-8 can hold it, and so JSON: a variable may be of any bytes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,14 @@ def write(folder: Path, text: str) -> Path:
 def test_without_a_file_runs_are_below_the_working_directory(tmp_path: Path) -> None:
     found = settings(tmp_path, environment={})
     assert (found.root, found.runs, found.file) == (tmp_path, tmp_path / "runs", None)
+
+
+@pytest.mark.parametrize("name", ["SEXPGPU_RUNS", "SEXPGPU_CACHE", "SEXPGPU_CONFIG"])
+def test_a_variable_that_is_not_utf_8_is_told(tmp_path: Path, name: str) -> None:
+    with pytest.raises(Problem) as raised:
+        settings(tmp_path, environment={name: os.fsdecode(b"a\xff")})
+    assert raised.value.diagnostic.code == "E-USAGE-CONFIG"
+    assert f"{name} is not UTF-8" in raised.value.diagnostic.message
 
 
 def test_the_nearest_file_above_says_where_runs_are(tmp_path: Path) -> None:
