@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -52,12 +53,12 @@ def compare(invocation: Invocation, named: tuple[str, ...], globs: tuple[str, ..
     changes = [comparison.changes(found[0], run) for run in found[1:]]
     if invocation.json:
         told = [
-            _document(invocation, found[0], run, change, result)
+            _document(invocation, found[0], run, change, result, globs)
             for run, change, result in zip(found[1:], changes, results)
         ]
         return Answer({}, "\n".join(json.dumps(one, allow_nan=False) for one in told))
     lines = _table(found, metrics, results, changes)
-    again = f"sexpgpu runs compare {' '.join(named)} --limit 0"
+    again = _again(named, globs)
     return Answer({}, bounded("\n".join(lines), again, invocation.limit))
 
 
@@ -87,7 +88,12 @@ def _headline(change: Sequence[Change], result: Sequence[Result]) -> str:
 
 
 def _document(
-    invocation: Invocation, a: Run, b: Run, change: Sequence[Change], result: Sequence[Result]
+    invocation: Invocation,
+    a: Run,
+    b: Run,
+    change: Sequence[Change],
+    result: Sequence[Result],
+    globs: tuple[str, ...],
 ) -> dict[str, Any]:
     trained = any(c.trains for c in change)
     verdict = "changed" if trained else "no-change-to-training" if change else "identical"
@@ -102,9 +108,14 @@ def _document(
         results=[result_json(r) for r in result],
     )
     if left:
-        more = f"sexpgpu runs compare {a.path.name} {b.path.name} --json --limit 0"
-        told.update(omitted={"changes": left}, more=more)
+        more = _again((a.path.name, b.path.name), globs)
+        told.update(omitted={"changes": left}, more=f"{more} --json")
     return told
+
+
+def _again(named: Sequence[str], globs: tuple[str, ...]) -> str:
+    words = [word for glob in globs for word in ("--metric", glob)]
+    return shlex.join(["sexpgpu", "runs", "compare", *named, *words, "--limit", "0"])
 
 
 def _side(run: Run) -> dict[str, Any]:

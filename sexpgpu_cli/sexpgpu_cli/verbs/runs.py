@@ -88,8 +88,8 @@ def _start(text: str) -> str:
     from sexpgpu_core.runtime.clock import stamp
 
     ago = re.fullmatch(r"(\d+)([smhd])", text)
-    if ago:
-        return stamp(time.time() - int(ago[1]) * SECONDS[ago[2]])
+    if ago:  # a year of four digits is what times are compared by
+        return stamp(max(0.0, time.time() - int(ago[1][:12]) * SECONDS[ago[2]]))
     try:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:

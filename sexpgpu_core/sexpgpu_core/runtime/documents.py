@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +12,42 @@ from ..diagnostics import Problem, problem
 
 VERSION = 1
 
-NEEDED: dict[str, dict[str, type | tuple[type, ...]]] = {
+
+def _number(value: Any) -> bool:
+    """As documents write numbers (65 A2)."""
+    return isinstance(value, (int, float)) or value in ("nan", "inf", "-inf")
+
+
+def _time(value: Any) -> bool:
+    return isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", value) is not None
+
+
+TEXTS = {"*": str}
+AT = {"value": _number, "step": int}
+
+SHAPES: dict[str, dict[str, Any]] = {
     "status": {
-        **{"state": str, "step": int, "pid": int, "host": str, "heartbeat": str},
-        **{"attempt": int, "elapsed": (int, float), "metrics": dict, "best": dict},
-        **{"targets": list},
+        **{"state": str, "step": int, "pid": int, "host": str, "heartbeat": _time},
+        **{"attempt": int, "elapsed": (int, float), "metrics": {"*": AT}},
+        "best": {"*": {**AT, "goal": str}},
+        "targets": [{"metric": str, "goal": str, "threshold": _number, "met": bool}],
+        **{"checkpoint?": {"step": int}, "error?": {"code": str, "message": str}},
+        **{"steps?": int, "eta?": (int, float), "exit?": int, "summary?": {"test_reads?": int}},
+        "diagnostics~": {"select~": [str], "live~": [str]},
     },
     "manifest": {
-        **{"created_at": str, "experiment_id": str, "ir_sha256": str, "file": str},
-        **{"selection": dict, "seed": int, "steps": int, "evaluation_ids": dict},
+        **{"created_at": _time, "experiment_id": str, "ir_sha256": str, "file": str},
+        "selection": {"variant?": str, "point?": str, "set": TEXTS, "values": TEXTS},
+        **{"seed": int, "steps": int, "evaluation_ids": TEXTS, "cwd~": str},
+        "files": [{"path": str, "sha256": str}],
+        "modules~": [{"module": str, "path": str, "sha256": str}],
+        "data~": [{"loader": str, "source": str, "fingerprint": str}],
+        **{"versions~": TEXTS, "numerics~": TEXTS, "device?": {"name": str}, "command~": [str]},
+        **{"parent?": {"run": str, "step": int}, "sweep?": {"name": str, "point": str}},
+        **{"rank?": {"metric": str, "goal": str}, "sweep_rank?": {"metric": str, "goal": str}},
     },
 }
-"""What a reader cannot do without, and its type."""
+"""What readers cannot do without. `key~` may be absent, `key?` null as well; `*` is any key."""
 
 
 def replace(path: Path, document: dict[str, Any], sync: bool = False) -> None:
@@ -60,10 +85,45 @@ def read(path: Path, kind: str) -> dict[str, Any] | None:
     if not isinstance(document, dict):
         raise broken(path, "it is no object", "syntax")
     newer(path, document.get("version", VERSION))
-    for key, kinds in NEEDED[kind].items():
-        if not isinstance(document.get(key), kinds):
-            raise broken(path, f"it has no {key}", "key")
+    if (amiss := misfit(document, SHAPES[kind])) is not None:
+        raise broken(path, amiss, "key")
     return document
+
+
+def misfit(value: Any, shape: Any, at: str = "") -> str | None:
+    """What of a value is not of its shape: `it has no KEY`, or what stands there in its place."""
+    if not _fits(value, shape):
+        return f"{at or 'it'} is {json.dumps(value)[:40]}"
+    parts: list[tuple[str, Any, Any]] = []
+    if isinstance(shape, list):
+        parts = [(f"{at}[{n}]", part, shape[0]) for n, part in enumerate(value)]
+    elif isinstance(shape, dict):
+        if (lacking := _lacking(value, shape)) is not None:
+            return f"{at or 'it'} has no {lacking}"
+        parts = _parts(value, shape, f"{at}." if at else "")
+    found = (misfit(part, of, name) for name, part, of in parts)
+    return next((told for told in found if told is not None), None)
+
+
+def _fits(value: Any, shape: Any) -> bool:
+    """Of the type, or what a function of it says; true is no number here."""
+    if isinstance(value, bool):
+        return shape is bool
+    if isinstance(shape, (dict, list)):
+        return isinstance(value, type(shape))
+    return isinstance(value, shape) if isinstance(shape, (type, tuple)) else bool(shape(value))
+
+
+def _lacking(value: dict[str, Any], shape: dict[str, Any]) -> str | None:
+    return next((k for k in shape if k[-1] not in "~?*" and k not in value), None)
+
+
+def _parts(value: dict[str, Any], shape: dict[str, Any], at: str) -> list[tuple[str, Any, Any]]:
+    if "*" in shape:
+        return [(at + key, part, shape["*"]) for key, part in value.items()]
+    said = ((key.rstrip("~?"), key[-1] == "?", part) for key, part in shape.items())
+    there = ((key, null, part) for key, null, part in said if key in value)
+    return [(at + k, value[k], part) for k, null, part in there if value[k] is not None or not null]
 
 
 def newer(path: Path, version: Any) -> None:

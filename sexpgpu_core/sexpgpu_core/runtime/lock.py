@@ -44,13 +44,14 @@ class Lock:
 def holder(path: Path) -> dict[str, Any] | None:
     """Who made a lock file last, alive or not; None where nobody did."""
     try:
-        return _holder(path.read_text(encoding="utf-8")) or None
+        return _holder(path.read_text(encoding="utf-8", errors="replace")) or None
     except OSError:
         return None
 
 
 def _holder(text: str) -> dict[str, Any]:
     try:
-        return dict(json.loads(text))
+        told = dict(json.loads(text))
     except (ValueError, TypeError):
         return {}
+    return told if isinstance(told.get("pid"), int) else {}

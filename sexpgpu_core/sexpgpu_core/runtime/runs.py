@@ -61,9 +61,15 @@ def read(path: Path) -> Run | None:
     if manifest is None:
         return None
     try:
-        return Run(path, manifest, status.read(path / "status.json"))
+        told = status.read(path / "status.json")
     except Problem as broken:
         return Run(path, manifest, None, broken.diagnostic)
+    # its process locks a run before it writes the manifest: without both this is a part of a run
+    fault = None
+    if told is None and holder(path / "run.lock") is None:
+        missing = documents.broken(path / "status.json", "there is none, nor a run.lock", "missing")
+        fault = missing.diagnostic
+    return Run(path, manifest, told, fault)
 
 
 def _numbered(slug: str, name: str) -> bool:
@@ -138,6 +144,8 @@ def _stored(url: str) -> Run:
 
 
 def _best(root: Path, text: str, metric: str) -> Run:
+    if text == "best:":
+        raise problem("E-USAGE-VALUE", "best: names no number", hint="best, or best:val/loss")
     found = [run for run in listing(root) if run.status is not None]
     chosen = ranking.best(found, metric or None)
     if chosen is not None or not metric or not found:
@@ -149,19 +157,24 @@ def _best(root: Path, text: str, metric: str) -> Run:
 
 
 def _named(root: Path, text: str) -> Run:
-    names = {path.name: path for path in folders(root)}
-    whole = [text] if text in names else [n for n in names if text and n.startswith(text)]
-    fits = [run for name in whole if (run := read(names[name])) is not None]
-    if len(fits) == 1:
-        return fits[0]
+    if (run := _at(root / text)) is not None:
+        return run
+    fits = [path for path in folders(root) if path.name.startswith(text) and _claims(path)]
     if not fits:
         return _none(root, text, listing(root))
-    told = sorted(run.path.name for run in fits)
+    if len(fits) == 1 and (run := read(fits[0])) is not None:
+        return run
+    told = sorted(path.name for path in fits)
     raise problem(
         "E-USAGE-AMBIGUOUS",
         f"{text} begins {len(told)} runs: {' '.join(told[:5])}{' ...' if told[5:] else ''}",
         runs=told[:20],
     )
+
+
+def _claims(path: Path) -> bool:
+    """Whether a folder says that it is a run, readable or not."""
+    return os.path.lexists(path / "manifest.json")
 
 
 def _none(root: Path, text: str, found: list[Run]) -> Run:
@@ -171,7 +184,21 @@ def _none(root: Path, text: str, found: list[Run]) -> Run:
     before, at, _ = text.rpartition("@")
     if at and before in (*names, "latest", "best"):
         hint = f"{text} is a checkpoint; here a run is meant: {before}"
+    elif text.endswith(".lisp") and os.path.isfile(text):
+        hint = _of_that_file(text, found)
     raise problem("E-USAGE-RUN", f"no run {text} below {root}", hint=hint, run=text, nearest=near)
+
+
+def _of_that_file(text: str, found: list[Run]) -> str:
+    made = [run.path.name for run in found if _began_from(run, Path(text))]
+    if not made:
+        return f"{text} is a file that has no run; sexpgpu run {text} makes one"
+    return f"{text} is a file; its newest run is {made[0]}"
+
+
+def _began_from(run: Run, file: Path) -> bool:
+    told = os.path.join(run.manifest.get("cwd") or ".", run.manifest["file"])
+    return bool(os.path.abspath(told) == os.path.abspath(file))
 
 
 def save(root: Path, text: str) -> tuple[Run, Saved]:
@@ -213,10 +240,8 @@ def of_file(root: Path, file: Path) -> Run:
     """The newest run of a file with a checkpoint. Raises E-USAGE-RUN."""
     from ..checkpoint.folder import Checkpoints
 
-    wanted = os.path.abspath(file)
     for run in listing(root):
-        told = os.path.join(run.manifest.get("cwd", "."), run.manifest["file"])
-        if os.path.abspath(told) == wanted and Checkpoints(run.path / "checkpoints").whole():
+        if _began_from(run, file) and Checkpoints(run.path / "checkpoints").whole():
             return run.sound()
     raise problem(
         "E-USAGE-RUN",

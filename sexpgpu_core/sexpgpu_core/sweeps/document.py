@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from ..runtime import documents, events, runs
 from ..runtime.clock import Clock, seconds_of
 from ..runtime.lock import holder
 from ..runtime.process import living, this_host
-from ..runtime.slug import clean
+from ..runtime.slug import LONGEST, clean
 from ..runtime.status import FINAL, LOST_AFTER
 from .points import Point, Points, Rank, over, rank
 from .ranking import Result, judged_by, table, value_at
@@ -41,8 +42,8 @@ class Work(NamedTuple):
 def folder_of(root: Path, file: str, points: Points, content: str | None) -> Path:
     """sweep-STEM-NAME-HASH: the same points over the same content of a file are one folder."""
     told = repr((points.sweep.name, content, [tuple(point) for point in points.points])).encode()
-    stem = clean(Path(file).stem) or "stdin"
-    return root / f"sweep-{stem}-{points.sweep.name}-{hashlib.sha256(told).hexdigest()[:6]}"
+    name = clean(f"sweep-{clean(Path(file).stem) or 'stdin'}-{points.sweep.name}")
+    return root / f"{name[:LONGEST].rstrip('-.')}-{hashlib.sha256(told).hexdigest()[:6]}"
 
 
 Known = dict[Path, tuple[Result, dict[str, Any]]]
@@ -115,9 +116,9 @@ def find(root: Path, text: str) -> Path | None:
     Raises E-USAGE-AMBIGUOUS.
     """
     for path in (Path(text), root / text):
-        if (path / FILE).is_file():
+        if os.path.isfile(path / FILE):  # False too for what is no path
             return path
-    if not text.startswith("sweep-"):
+    if not text.startswith("sweep-") or os.path.exists(root / text):
         return None
     fits = [p for p in runs.folders(root) if p.name.startswith(text) and (p / FILE).is_file()]
     if len(fits) > 1:

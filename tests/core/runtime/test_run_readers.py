@@ -94,6 +94,60 @@ def test_a_broken_document_is_a_problem_and_the_other_runs_are_listed(tmp_path, 
     assert runs.find(root, "latest").path == second
 
 
+@pytest.mark.parametrize(
+    ("file", "key", "wrong"),
+    [
+        *(("status", key, wrong) for key in ("metrics", "best") for wrong in ({"a/b": 1}, [])),
+        *(("status", "best", {"a/b": {"value": v, "step": 1, "goal": "min"}}) for v in ("x", None)),
+        *(("status", "targets", wrong) for wrong in ([{}], [None], {})),
+        *(("status", key, "x") for key in ("steps", "eta", "exit", "error", "summary")),
+        *(("status", "checkpoint", wrong) for wrong in ("x", {}, {"step": None})),
+        *(("status", key, True) for key in ("step", "pid", "elapsed")),
+        *(("manifest", "selection", wrong) for wrong in ({}, {"set": 1, "values": {}})),
+        *(("manifest", key, None) for key in ("files", "modules", "data", "versions", "command")),
+        *(("manifest", key, "x") for key in ("parent", "sweep", "rank", "created_at")),
+    ],
+)
+def test_a_document_of_another_shape_is_told_by_its_key(tmp_path, file, key, wrong):
+    first, _ = two(tmp_path)
+    path = first / f"{file}.json"
+    whole = json.loads(path.read_text())
+    assert documents.misfit(whole, documents.SHAPES[file]) is None
+    path.write_text(json.dumps({**whole, key: wrong}))
+    with pytest.raises(Problem) as raised:
+        runs.find(tmp_path / "runs", first.name).sound()
+    assert raised.value.diagnostic.code == "E-USAGE-BROKEN"
+    assert f"{file}.json: {key}" in raised.value.diagnostic.message
+    path.write_text(json.dumps({**whole, "tomorrow": wrong}))
+    runs.find(tmp_path / "runs", first.name).sound()
+
+
+def test_a_part_of_a_run_is_none(tmp_path):
+    first, _ = two(tmp_path)
+    for file in ("status.json", "run.lock"):
+        (first / file).unlink()
+    assert code(lambda: runs.find(tmp_path / "runs", first.name).sound()) == "E-USAGE-BROKEN"
+    (first / "run.lock").write_bytes(b"\xff no lock")
+    assert code(lambda: runs.find(tmp_path / "runs", first.name).sound()) == "E-USAGE-BROKEN"
+
+
+def test_a_whole_slug_wins_over_beginnings_and_folders_that_are_no_runs_do_not_count(tmp_path):
+    first, second = two(tmp_path)
+    root = tmp_path / "runs"
+    first.rename(root / "one")
+    second.rename(root / "one-2")
+    assert runs.find(root, "one").path == root / "one"
+    assert code(lambda: runs.find(root, "on")) == "E-USAGE-AMBIGUOUS"
+    (root / "one").rename(tmp_path / "away")
+    for other in ("one", "one-3", "on"):
+        (root / other).mkdir()
+    assert runs.find(root, "one").path == root / "one-2"
+    (root / "one-3" / "manifest.json").write_text("{")
+    assert code(lambda: runs.find(root, "one")) == "E-USAGE-AMBIGUOUS"
+    assert code(lambda: runs.find(root, "one-3")) == "E-USAGE-BROKEN"
+    assert code(lambda: runs.find(root, "best:")) == "E-USAGE-VALUE"
+
+
 def test_a_run_with_a_broken_status_can_be_resumed(tmp_path):
     first, _ = fake.start(tmp_path, fake.a_job(tmp_path, 5))
     (first.folder / "status.json").write_text("")
