@@ -39,7 +39,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         **{"created_at": _time, "experiment_id": str, "ir_sha256": str, "file": str},
         "selection": {"variant?": str, "point?": str, "set": TEXTS, "values": TEXTS},
         **{"seed": int, "steps": int, "evaluation_ids": TEXTS, "cwd~": str},
-        "files": [{"path": str, "sha256": str}],
+        "files~": [{"path": str, "sha256": str}],
         "modules~": [{"module": str, "path": str, "sha256": str}],
         "data~": [{"loader": str, "source": str, "fingerprint": str}],
         **{"versions~": TEXTS, "numerics~": TEXTS, "device?": {"name": str}, "command~": [str]},

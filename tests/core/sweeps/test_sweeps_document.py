@@ -32,7 +32,13 @@ def run(root: Path, name: str, value: float, by: str = "a" * 12) -> None:
     folder.mkdir(parents=True)
     manifest = {
         **{"version": 1, "created_at": stamp(0), "experiment_id": "0" * 12, "ir_sha256": "0"},
-        **{"file": "x.lisp", "selection": {}, "seed": 1, "steps": 5, "evaluation_ids": {"val": by}},
+        **{
+            "file": "x.lisp",
+            "selection": {"set": {}, "values": {}},
+            "seed": 1,
+            "evaluation_ids": {"val": by},
+        },
+        "steps": 5,
     }
     status = {
         **{"version": 1, "state": "finished", "step": 5, "pid": 1, "host": "h", "attempt": 1},
