@@ -41,7 +41,10 @@ def context(
     the first step `:stage` is nil."""
     stage = stages[key]
     numbers = progress.context(key, stage, loaders[stage.loader])
-    return {**numbers, "stage": f":{stage.stage}" if progress.step else None}
+    if not progress.step:
+        return {**numbers, "stage": None}
+    declared = loaders[stage.loader].declaration.stages[stage.stage].steps
+    return {**numbers, "stage": f":{stage.stage}", "stage-steps": declared}
 
 
 def next_key(

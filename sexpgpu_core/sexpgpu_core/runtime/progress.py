@@ -129,7 +129,7 @@ class Progress(Record):
             "updates": self.updates,
             "progress": self.share,
             "stage-step": number,
-            "stage-progress": number / declared if declared else 0.0,
+            "stage-progress": min(1.0, number / declared) if declared else 0.0,
             "epoch": epoch,
             "epoch-progress": inside,
             "examples": self.examples,

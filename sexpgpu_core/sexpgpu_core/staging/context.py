@@ -8,6 +8,7 @@ from typing import Any
 from ..diagnostics import nearest, problem
 from ..evaluator.values import NIL, String, Symbol, T, Value, keyword, make_list
 from ..records import NamedTuple
+from .faults import describe
 from .tensor import StepScalar
 
 PLACES = {
@@ -44,10 +45,14 @@ SCALED = {"batch": "PO", "microbatches": "POG", "world": "POG"}
 """Keys that tell how the batch is cut, and where that changes what is trained. B alone says nothing
 of it, but in code of an example a block has fewer rows."""
 
+WHICH = (":best", ":since-best", ":count")
+"""What may be asked of a series but its last value."""
+
 
 class Context(NamedTuple):
     """What `(ctx key)` answers in one trace. `values`: number and text keys, as Python values;
-    in curriculum step scalars and counters too. `counters`: names of all loaders' counters."""
+    in curriculum step scalars and counters too; "stage-steps": what a stage that trains declares.
+    `counters`: names of all loaders' counters."""
 
     place: str
     values: Mapping[str, Any]
@@ -61,6 +66,10 @@ class Context(NamedTuple):
             raise self._unknown(key, places)
         if key == "metric":
             return self._metric(more)
+        if more:
+            raise problem("E-CTX-KEY", f"(ctx :{key}) takes nothing more", hint=f"(ctx :{key})")
+        if key == "stage-progress" and self.values.get("stage-steps", 1) is None:
+            raise self._no_value(key)
         if self.place != "C" and (key in STEP_SCALARS or key in self.counters):
             return StepScalar(("ctx", key))
         if key not in self.values:
@@ -70,14 +79,20 @@ class Context(NamedTuple):
     def _metric(self, more: tuple[Value, ...]) -> Value:
         if not more or not isinstance(more[0], String) or len(more) > 2:
             raise problem(
-                "E-CTX-KEY", 'ctx :metric takes the name of a series: (ctx :metric "val/loss")'
+                "E-CTX-KEY",
+                "ctx :metric takes the name of a series, and one of " + " ".join(WHICH),
+                hint='(ctx :metric "val/loss") or (ctx :metric "val/loss" :best)',
             )
-        which = more[1].name.lower() if len(more) == 2 and isinstance(more[1], Symbol) else "last"
-        if which not in ("last", "best", "since-best", "count"):
-            raise problem(
-                "E-CTX-KEY", f"ctx :metric has :best, :since-best and :count, not :{which}"
-            )
-        return lisp_value(self.metrics(more[0].text(), which) if self.metrics else None)
+        if len(more) == 1:
+            return self._read(more[0].text(), "last")
+        asked = more[1]
+        which = asked.name.lower() if asked.__class__ is Symbol and asked.keyword else ""
+        if f":{which}" not in WHICH:
+            raise _no_reading(asked, which)
+        return self._read(more[0].text(), which)
+
+    def _read(self, series: str, which: str) -> Value:
+        return lisp_value(self.metrics(series, which) if self.metrics else None)
 
     def _unknown(self, key: str, places: str) -> Exception:
         here = NAMES[self.place]
@@ -103,7 +118,26 @@ class Context(NamedTuple):
             return problem(
                 "E-STEPS-UNKNOWN", f"(ctx :{key}): the number of steps is not known here"
             )
+        if key == "stage-progress":
+            return problem(
+                "E-CTX-KEY",
+                f"(ctx :{key}) of the stage {self.values.get('stage')}, which declares no :steps",
+                hint="say how long it is: (stage :train :steps 100 ...)",
+                key=key,
+            )
         return problem("E-CTX-KEY", f"(ctx :{key}) has no value in {NAMES[self.place]}", key=key)
+
+
+def _no_reading(asked: Value, which: str) -> Exception:
+    """E-CTX-KEY of what is no reading of a series."""
+    near = nearest(which, [w[1:] for w in WHICH])
+    return problem(
+        "E-CTX-KEY",
+        f"ctx :metric has {' '.join(WHICH)}, not {describe(asked)}",
+        hint=f"did you mean :{near}?" if near else "without one it is the last value",
+        written=f":{which}" if which else None,
+        nearest=f":{near}" if near else None,
+    )
 
 
 def lisp_value(value: Any) -> Value:

@@ -260,8 +260,9 @@ def _series(experiment: Experiment) -> list[tuple[str, Any]]:
 
 def check_series(experiment: Experiment, reported: Mapping[str, Iterable[str]]) -> None:
     """E-SERIES for what targets, :best and curriculum name that nothing reports ("val/loss")."""
-    known = [f"{name}/{metric}" for name, metrics in reported.items() for metric in metrics]
-    found = []
+    found = (f"{name}/{metric}" for name, metrics in reported.items() for metric in metrics)
+    known = list(dict.fromkeys(found))
+    rows = []
     asked = series_read(experiment) if experiment.curriculum is not None else []
     for series, span in _series(experiment) + asked:
         if series not in known:
@@ -276,8 +277,8 @@ def check_series(experiment: Experiment, reported: Mapping[str, Iterable[str]]) 
                 written=series,
                 nearest=near,
             )
-            found.append(row)
-    raise_found(found)
+            rows.append(row)
+    raise_found(rows)
 
 
 def _stage_error(experiment: Experiment, loader: str | None, stage: str) -> Problem | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..diagnostics import Diagnostic, Problems, diagnostic, nearest, problem
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import Function, first_value
+from ..evaluator.values import NIL, Function, first_value
 from ..experiment.declarations import Experiment, StageDeclaration
 from ..ir.operation import Operations
 from ..ir.types import Type
@@ -41,7 +41,9 @@ def trace_stage(
 
     Raises Problem or Problems."""
     facts = _facts(experiment, evaluator, loader, stage, rows, steps, microbatches, world)
-    context = Context("O", {**facts, "mode": ":train", "pass": None}, _counters(experiment))
+    declared = {"stage-steps": _stage(experiment, loader, stage).steps}
+    values = {**facts, "mode": ":train", "pass": None, **declared}
+    context = Context("O", values, _counters(experiment))
     tracing = Program(experiment, evaluator, operations, context, loader, stage, fields, rows)
     tracing.t.kept = kept
     return tracing.run(experiment.objective, "objective", blocks=microbatches * world)
@@ -163,7 +165,9 @@ def optimizer_context(
     facts = _facts(
         experiment, evaluator, traced.loader, traced.stage, traced.rows, steps, microbatches, world
     )
-    return Context("G", {**facts, "mode": ":train"}, _counters(experiment))
+    declared = _stage(experiment, traced.loader, traced.stage).steps
+    values = {**facts, "mode": ":train", "stage-steps": declared}
+    return Context("G", values, _counters(experiment))
 
 
 def stage_counters(
@@ -189,8 +193,10 @@ def stage_counters(
             raise problem(
                 "E-OPTION-VALUE",
                 f"the counter :{name} is {describe(value)}, wants an integer from 0",
-                hint="what depends on contents is a metric with :reduce :sum",
-            ).locate(declared.span)
+                hint="without (windows n) there is no (ctx :window)"
+                if value is NIL
+                else "what depends on contents is a metric with :reduce :sum",
+            ).locate(declared.place("", ("counter", name)) or declared.span)
         found[name] = value
     return found
 

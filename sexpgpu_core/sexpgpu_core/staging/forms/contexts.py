@@ -39,7 +39,8 @@ def ctx(key: Value, *more: Value) -> Value:
         raise problem(
             "E-CTX-KEY",
             f"(ctx :{name}) where no key is known",
-            hint="ask inside prepare, objective, evaluate, optimizer, curriculum or a counter",
+            hint="ask inside prepare, objective, evaluate, optimizer, curriculum, an output "
+            "or a counter",
             key=name,
         )
     found = at.context.ask(name, more)

@@ -93,8 +93,9 @@ class LoaderReader:
             raise problem("E-TWICE", f"{self.name} has two ({word} ...)").locate(form.span)
         d.option = word
         self._place(form.span, word)
+        whole, d.span = d.span, form.span or d.span  # what is wrong in a clause points at it
         getattr(self, "_" + word.replace("-", "_"))(form)
-        d.option = ""
+        d.option, d.span = "", whole
 
     def _place(self, span: Span | None, *clause: str) -> None:
         if span is not None:
@@ -211,6 +212,7 @@ class LoaderReader:
                 element_span(parts[0])
             )
         self.counters[name] = d.made_slot(made, span, "a counter")
+        self._place(span, "counter", name)
 
     def _stage(self, form: Cons) -> None:
         d = self.d
