@@ -5,7 +5,7 @@ Like `api`: a path or a `spans.Source` and a selection, Problem or Problems for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ def graph_text(
     graph: str = "train",
     phase: str = "optimized",
     after: str | None = None,
+    scope: str | None = None,
     variant: str | None = None,
     sets: Sets = (),
     steps: int | None = None,
@@ -35,24 +36,28 @@ def graph_text(
     """A program's graph as text that parses back; phase lowered: its kernels and calls.
 
     `graph`: train, a pass or an output. `after`: instead, the graph after a pass of the compiler.
+    `scope`: only its lines, or its calls, of the scopes that a glob matches and of those below.
     """
+    from .compile.scoped import of_scope, whole
     from .compile.show import AfterPass, show
 
     seen = AfterPass(after) if after is not None else None
     loaded = api.load(file, variant=variant, sets=sets, steps=steps, seed=seed, point=point)
     device = api.device_of(loaded.registry, device_name)
     if graph in loaded.experiment.outputs and graph not in loaded.experiment.passes:
-        return _output_text(loaded, device, graph, phase, seen)
-    compiled = api.compile(loaded, device, seen.watch if seen else None)
-    return seen.show(compiled, graph, stage) if seen else show(compiled, graph, stage, phase)
+        pieces = _of_output(loaded, device, graph, phase, seen)
+    else:
+        compiled = api.compile(loaded, device, seen.watch if seen else None)
+        pieces = seen.show(compiled, graph, stage) if seen else show(compiled, graph, stage, phase)
+    return whole(pieces) if scope is None else of_scope(pieces, scope)
 
 
-def _output_text(loaded: Any, device: Any, name: str, phase: str, seen: Any) -> str:
+def _of_output(loaded: Any, device: Any, name: str, phase: str, seen: Any) -> Iterable[Any]:
     """The graph of a declared output, for a batch of its loader's stage."""
     from .compile.output_programs import compile_output
     from .compile.outputs import Serving
     from .compile.show import of_unit
-    from .ir.text import write
+    from .ir.text import lines
 
     if phase == "differentiated":
         raise problem(
@@ -63,11 +68,12 @@ def _output_text(loaded: Any, device: Any, name: str, phase: str, seen: Any) -> 
     whole = serving.output(name).autoregressive
     traced = serving.longest(name) if whole else serving.trace(name, serving.rows(name))
     if phase == "traced" and seen is None:
-        return write(traced.graph)
+        return lines(traced.graph)
     program = f"output/{name}"
     watch = seen.watch if seen is not None else None
     compiled = compile_output(serving, name, {program: traced}, device, watch=watch)
-    return str(seen.texts[program]) if seen is not None else of_unit(compiled.units[0], phase)
+    units = compiled.units
+    return seen.pieces[program] if seen is not None else of_unit(units[0], phase)
 
 
 def explanation(

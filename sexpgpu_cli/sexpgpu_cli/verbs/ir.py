@@ -14,7 +14,6 @@ from .. import files
 from ..answer import Answer, bounded, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
-from ..scoped import of_scope
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
 
@@ -47,10 +46,8 @@ def ir(
 
     source = files.read(file, stdin_name) if file == "-" else file
     text = inspection.graph_text(
-        source, stage=stage, graph=graph, phase=phase, after=after, **selection
+        source, stage=stage, graph=graph, phase=phase, after=after, scope=scope, **selection
     )
-    if scope is not None:
-        text = of_scope(text, scope, phase == "lowered" and after is None)
     if out is not None:
         return _written(text, graph, out)
     which = f"--phase {phase}" if after is None else f"--pass {after}"

@@ -15,19 +15,34 @@ from ..diagnostics import problem
 from .graph import Graph, Node, Origin, Value
 from .types import Type
 
+Piece = tuple[tuple[Origin, ...], str]
+"""Lines of a text, after the origins of the nodes that they are of."""
+
 
 def write(graph: Graph, origins: bool = True) -> str:
     """The whole graph, dead nodes too, ending in a newline."""
-    lines = ["(graph"]
+    return "\n".join(text for _, text in lines(graph, origins)) + "\n"
+
+
+def lines(graph: Graph, origins: bool = True) -> Iterator[Piece]:
+    """The lines that `write` makes."""
+    yield (), "(graph"
     for key, body in sorted(graph.bodies.items()):
-        inner = write(body, origins).rstrip("\n").replace("\n", "\n  ")
-        lines.append(f"  (body {attribute_text(key)}\n  {inner})")
+        yield (), f"  (body {attribute_text(key)}"
+        *inner, (_, last) = lines(body, origins)
+        yield from ((found, f"  {text}") for found, text in inner)
+        yield (), f"  {last})"
     for node in graph.nodes:
-        lines.append(f"  {node_text(node)}{_comment(graph, node) if origins else ''}")
-    lines.append("  (results")
+        found = graph.origins.get(node.id, ())
+        yield found, f"  {node_text(node)}{_comment(found) if origins else ''}"
+    *names, last = ["  (results", *_results(graph)]
+    yield from (((), name) for name in names)
+    yield (), f"{last}))"
+
+
+def _results(graph: Graph) -> Iterator[str]:
     for name, value in graph.results.items():
-        lines.append(f"    ({attribute_text(name)} {_reference(value)})")
-    return "\n".join(lines) + "))\n"
+        yield f"    ({attribute_text(name)} {_reference(value)})"
 
 
 def node_text(node: Node) -> str:
@@ -66,8 +81,7 @@ def _reference(value: Value) -> str:
     return f"%{value.node.id}" + (f".{value.result}" if value.result else "")
 
 
-def _comment(graph: Graph, node: Node) -> str:
-    found = graph.origins.get(node.id)
+def _comment(found: tuple[Origin, ...]) -> str:
     return "" if not found else "  ; " + ", ".join(map(_origin, found))
 
 
