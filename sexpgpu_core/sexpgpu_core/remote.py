@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+from .checkpoint.disk import tidy
 from .diagnostics import problem
 from .records import NamedTuple
 from .registered import store_of
@@ -56,6 +57,7 @@ def here(registry: Registry, at: Place, root: Path) -> str:
     path = root / at.slug
     if not path.exists():
         which = runs.step(at.step or "latest")
+        tidy(root)
         scratch = root / f".tmp-{at.slug}-{os.getpid()}"
         try:
             os.replace(bring(store_of(registry, at.store), at.slug, scratch, which), path)

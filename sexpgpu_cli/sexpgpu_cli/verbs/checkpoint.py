@@ -241,13 +241,15 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
     found = names.run_of(invocation, run)
     store = names.store_of(invocation, run, found)
     before = _entries(found, store)
+    left_over = None
     if store is None:
         removed = retention.prune(found, keep or 1, dry=dry_run, best=best)
     else:
-        removed = retention.prune_stored(store, found, keep or 1, dry=dry_run, best=best)
+        removed, left_over = retention.prune_stored(store, found, keep or 1, dry=dry_run, best=best)
     gone = {saved.name for saved in removed}
     shown, left = cut([_entry(saved) for saved in removed], invocation.limit)
     freed = held(before) - held(saved for saved in before if saved.name not in gone)
+    freed += left_over.bytes if left_over is not None else 0
     told = document(
         "checkpoints", run=found.path.name, checkpoints=shown, removed=not dry_run, bytes=freed
     )
@@ -259,6 +261,9 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
     what = "checkpoint" if len(removed) == 1 else "checkpoints"
     lines = [f"{word} {len(removed)} {what}, {units.size(freed)}"]
     lines += [f"  {saved.name}  {units.size(saved.bytes)}" for saved in removed]
+    if left_over is not None and (left_over.objects or left_over.puts):
+        number = len(left_over.objects) + len(left_over.puts)
+        lines.append(f"{word} {number} objects of uploads that never ended")
     return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
 

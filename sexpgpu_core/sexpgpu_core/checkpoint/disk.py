@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+QUIET = 3600.0
+"""Seconds after which a folder that nobody writes into is left over."""
 
 
 class Disk:
@@ -46,6 +51,16 @@ class Disk:
     def remove(self, folder: Path) -> None:
         """Delete a folder with what is in it; what is not there is no error."""
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def tidy(folder: Path, now: float | None = None) -> None:
+    """Remove `.tmp-*` folders that a killed process was filling: nothing in them has changed for
+    an hour, by the clock of this machine."""
+    before = (time.time() if now is None else now) - QUIET
+    for path in folder.glob(".tmp-*"):
+        with contextlib.suppress(OSError):  # another removes or renames it
+            if max(inside.stat().st_mtime for inside in (path, *path.rglob("*"))) < before:
+                shutil.rmtree(path)
 
 
 def read(path: Path) -> Iterator[bytes]:

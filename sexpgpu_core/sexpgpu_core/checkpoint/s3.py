@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from ..buckets import PART, Told, code_of, connected, copy
@@ -58,6 +60,27 @@ class S3Store:
     def delete(self, name: str) -> None:
         with self._told(name):
             self._client.delete_object(Bucket=self.bucket, Key=self._prefix + name)
+
+    def unfinished(self, prefix: str = "") -> Sequence[tuple[str, str]]:
+        """Uploads in parts that have begun and not ended, with their ids: their parts are kept and
+        paid for. None where the server, or these rights, cannot tell."""
+        from botocore.exceptions import ClientError
+
+        below, found = self._prefix + prefix, []
+        with self._told(prefix), contextlib.suppress(ClientError):
+            asked = self._client.get_paginator("list_multipart_uploads")
+            for page in asked.paginate(Bucket=self.bucket, Prefix=below):
+                found += [(u["Key"], str(u["UploadId"])) for u in page.get("Uploads", ())]
+        own = [(key, upload) for key, upload in found if key.startswith(below)]  # nanio tells all
+        return sorted((key.removeprefix(self._prefix), upload) for key, upload in own)
+
+    def abandon(self, name: str, upload: str) -> None:
+        """Give up such an upload, where these rights let it; one that has ended is left."""
+        from botocore.exceptions import ClientError
+
+        where = {"Bucket": self.bucket, "Key": self._prefix + name, "UploadId": upload}
+        with self._told(name), contextlib.suppress(ClientError):
+            self._client.abort_multipart_upload(**where)
 
     def _commit(self, name: str, data: bytes) -> None:
         from botocore.exceptions import ClientError

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,19 @@ class LocalStore:
     def delete(self, name: str) -> None:
         (self.folder / name).unlink(missing_ok=True)
 
+    def unfinished(self, prefix: str = "") -> Sequence[tuple[str, str]]:
+        """Puts that have begun and not ended: what each is to be, and its file."""
+        found = []
+        for path in self.folder.rglob(".*-*"):
+            name, _, process = path.name[1:].rpartition("-")
+            if process.isdecimal() and path.is_file():
+                file = path.relative_to(self.folder)
+                found.append((file.with_name(name).as_posix(), file.as_posix()))
+        return sorted(put for put in found if put[0].startswith(prefix))
+
+    def abandon(self, name: str, put: str) -> None:
+        self.delete(put)
+
 
 class Below:
     """The part of a store whose names begin with PREFIX/."""
@@ -90,6 +103,17 @@ class Below:
 
     def delete(self, name: str) -> None:
         self._store.delete(self._prefix + name)
+
+    def unfinished(self, prefix: str = "") -> Sequence[tuple[str, str]]:
+        """Of a store that can tell; none of another."""
+        if not hasattr(self._store, "unfinished"):
+            return []
+        found = self._store.unfinished(self._prefix + prefix)
+        return [(name.removeprefix(self._prefix), put) for name, put in found]
+
+    def abandon(self, name: str, put: str) -> None:
+        if hasattr(self._store, "abandon"):
+            self._store.abandon(self._prefix + name, put)
 
 
 def probe(store: Store) -> Problem | None:
@@ -114,25 +138,52 @@ def upload(saved: Saved, store: Store) -> None:
 
     One that the store has is left if its files are equal, else it gives way to the new one.
     """
-    before = _manifest(store, saved.name) if saved.name in stored(store, saved.name) else None
+    before = manifest_of(store, saved.name) if saved.name in stored(store, saved.name) else None
     if before is not None and _hashes(before) == _hashes(saved.document):
         return
-    files = []
-    for file in saved.document["files"]:
-        path = f"{saved.document['attempt']}/{file['path']}"
-        if file["path"] == FILE:
-            path = f"{STORED}/{file['sha256']}/{FILE}"
-        name = _object(saved.name, path)
-        if file["path"] != FILE or (name, file["bytes"]) not in store.list(name):
-            store.put(name, str(saved.path / file["path"]))
-        files.append({**file, "path": path})
+    files = [_stored_as(saved, file) for file in saved.document["files"]]
+    objects = {object_of(saved.name, file["path"]): file for file in files}
+    shared = {name for name in objects if name.startswith(f"{STORED}/")}
+    _put(saved, store, {n: f for n, f in objects.items() if n not in shared})
+    _put(saved, store, _missing(store, objects))  # what is shared, and what went meanwhile
     said = json.dumps({**saved.document, "files": files}, allow_nan=False)
     if before is not None:
         store.delete(f"{saved.name}/{MANIFEST}")
     store.put_last(f"{saved.name}/{MANIFEST}", said.encode())
+    if before is not None:
+        _give_way(store, saved.name, before, files)
 
 
-def _object(name: str, path: str) -> str:
+def _stored_as(saved: Saved, file: Mapping[str, Any]) -> dict[str, Any]:
+    """A file's entry in the manifest of a store."""
+    where = str(saved.document["attempt"])
+    if file["path"] == FILE:
+        where = f"{STORED}/{file['sha256']}"
+    return {**file, "path": f"{where}/{file['path']}"}
+
+
+def _put(saved: Saved, store: Store, objects: Mapping[str, Mapping[str, Any]]) -> None:
+    for name, file in objects.items():
+        store.put(name, str(saved.path / Path(file["path"]).name))
+
+
+def _missing(store: Store, objects: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Those that are not there with their sizes."""
+    there = {
+        found for part in {n.rpartition("/")[0] for n in objects} for found in store.list(part)
+    }
+    return {name: file for name, file in objects.items() if (name, file["bytes"]) not in there}
+
+
+def _give_way(store: Store, name: str, before: Mapping[str, Any], files: Sequence[Any]) -> None:
+    """Remove what only the manifest named that another has replaced."""
+    named = {file["path"] for file in files}
+    for file in before["files"]:
+        if file["path"] not in named and not file["path"].startswith(f"{STORED}/"):
+            store.delete(object_of(name, file["path"]))
+
+
+def object_of(name: str, path: str) -> str:
     """The object that a checkpoint's manifest calls `path`."""
     return path if path.startswith(f"{STORED}/") else f"{name}/{path}"
 
@@ -147,7 +198,7 @@ def discard(store: Store, name: str) -> None:
     for other in sorted(stored(store), reverse=True):  # the newest names most
         if not unnamed:
             return
-        unnamed -= {str(file["path"]) for file in _manifest(store, other)["files"]}
+        unnamed -= {str(file["path"]) for file in manifest_of(store, other)["files"]}
     for found in sorted(unnamed):
         store.delete(found)
 
@@ -162,7 +213,7 @@ def committed(store: Store) -> list[Saved]:
     """The checkpoints that were committed, as their manifests say; oldest first."""
     found = []
     for name in whole(store):
-        told = _manifest(store, name)
+        told = manifest_of(store, name)
         fault = (MANIFEST, IN_STORE)
         found.append(Saved(name, int(told["step"]), Path(name), told, fault))
     return found
@@ -172,7 +223,7 @@ def forget(store: Store, folder: Path) -> None:
     """Remove what was brought to a folder and the store has no more, or has otherwise."""
     there = stored(store)
     for path in folder.glob("step-*"):
-        same = path.name in there and _told(path) == _hashes(_manifest(store, path.name))
+        same = path.name in there and _told(path) == _hashes(manifest_of(store, path.name))
         if not same:
             shutil.rmtree(path, ignore_errors=True)
 
@@ -184,7 +235,8 @@ def _told(path: Path) -> dict[str, str] | None:
         return None
 
 
-def _manifest(store: Store, name: str) -> Mapping[str, Any]:
+def manifest_of(store: Store, name: str) -> Mapping[str, Any]:
+    """A committed checkpoint's. Raises E-STORE-*."""
     with tempfile.NamedTemporaryFile(prefix="sexpgpu-") as file:
         store.get(f"{name}/{MANIFEST}", file.name)
         with open(file.name, encoding="utf-8") as read:
@@ -220,7 +272,7 @@ def _fetch(
 ) -> dict[str, Any]:
     path = scratch / Path(file["path"]).name
     if not _beside(folder, file, path):
-        store.get(_object(name, file["path"]), str(path))
+        store.get(object_of(name, file["path"]), str(path))
     if digest(path) != file["sha256"]:
         raise problem("E-CHECKPOINT-CORRUPT", f"{name}/{file['path']} differs from its hash")
     return {**file, "path": path.name}

@@ -61,7 +61,11 @@ class Sink(Protocol):
 
 
 class Store(Protocol):
-    """Files below one URL. `put_last` is the commit."""
+    """Files below one URL. `put_last` is the commit.
+
+    One that keeps what a killed put has left also has `unfinished(prefix: str = "") ->
+    Sequence[tuple[str, str]]`, names with a word for each such put, and `abandon(name, word)`.
+    """
 
     def put(self, name: str, file: str) -> None: ...
     def put_last(self, name: str, data: bytes) -> None: ...

@@ -12,14 +12,20 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from ..checkpoint.folder import Checkpoints, Saved
-from ..checkpoint.store import Below, discard, stored, upload
+from ..checkpoint.disk import tidy
+from ..checkpoint.folder import Checkpoints, Saved, surplus
+from ..checkpoint.leftovers import clear, unfinished
+from ..checkpoint.store import Below, committed, discard, stored, upload
 from ..diagnostics import Problem, problem
 from ..experiment.protocols import Store
 from . import documents, runs
+from .clock import Clock
+from .process import this_host
+from .status import ended
 
 EVERY = 10.0
 """Seconds between two looks at events and status."""
@@ -28,7 +34,8 @@ EVERY = 10.0
 class Mirror:
     """`begin`, then `checkpoint` from the writer's thread; a thread of its own until `close`."""
 
-    def __init__(self, store: Store, path: Path) -> None:
+    def __init__(self, store: Store, path: Path, clock: Clock | None = None) -> None:
+        self._clock = clock or Clock()
         self._store = Below(store, path.name)
         self._checkpoints = Below(store, f"{path.name}/checkpoints")
         self._path = path
@@ -38,6 +45,8 @@ class Mirror:
         self._offset, self._lines, self._beats = 0, 0, 0
         self._put_files: set[str] = set()
         self._trouble: Problem | None = None
+        self._removed: set[str] = set()
+        self._before: Mapping[str, Any] | None = None  # of whose process the end is not sure yet
 
     def begin(self) -> None:
         """Texts and the manifest, events so far, checkpoints that the store lacks.
@@ -58,6 +67,8 @@ class Mirror:
         for saved in Checkpoints(self._path / "checkpoints").whole():
             if saved.name not in there and ".attempt-" not in saved.name:
                 upload(saved, self._checkpoints)
+        self._before = newest_status(self._store)
+        self._clear(beginning=True)
         self.flush()
         self._thread = threading.Thread(target=self._beat, name="mirror", daemon=True)
         self._thread.start()
@@ -67,11 +78,42 @@ class Mirror:
         if name not in {there for there, _ in self._store.list(name)}:
             self._store.put(name, str(self._path / name))
 
-    def checkpoint(self, saved: Saved, removed: Sequence[str]) -> None:
-        """Put one, then remove those that retention has removed. Raises E-STORE-*."""
+    def checkpoint(
+        self,
+        saved: Saved,
+        removed: Sequence[str],
+        keep: int | None = None,
+        series: str | None = None,
+    ) -> None:
+        """Put one, then remove those that retention has removed, and of what only the store has all
+        but the last `keep` and the best of `series`. Raises E-STORE-*."""
+        self._removed.update(removed)  # until they are gone, however often the store is lost
         upload(saved, self._checkpoints)
-        for name in removed:
+        for name in sorted(self._removed | self._older(saved.step, keep, series)):
             discard(self._checkpoints, name)
+            self._removed.discard(name)
+        self._clear()
+
+    def _older(self, step: int, keep: int | None, series: str | None) -> set[str]:
+        """Of checkpoints up to a step: a run that goes on elsewhere has not all of them there."""
+        if keep is None or len(stored(self._checkpoints)) <= keep:
+            return set()
+        found = [saved for saved in committed(self._checkpoints) if saved.step <= step]
+        return {saved.name for saved in surplus(found, keep, series)}
+
+    def _clear(self, beginning: bool = False) -> None:
+        """Remove what earlier attempts left half put, once their process surely writes no more."""
+        if self._before is None:
+            return
+        now = newest_status(self._store)
+        if now is not None and (now["host"], now["pid"]) != (this_host(), os.getpid()):
+            self._before = now
+        if not ended(self._before, self._clock):
+            return
+        clear(self._checkpoints, int(self._before["attempt"]))
+        if beginning:  # nothing of this process is on its way
+            _tidy(self._store)
+        self._before = None
 
     def flush(self) -> None:
         """Put what is new of events and status. Raises E-STORE-*."""
@@ -146,6 +188,26 @@ class Mirror:
                 os.unlink(scratch)
 
 
+def newest_status(store: Store) -> dict[str, Any] | None:
+    """Of a run in a store, where one can be read. Raises E-STORE-*."""
+    with tempfile.TemporaryDirectory(prefix="sexpgpu-") as scratch:
+        file = Path(scratch) / "status.json"
+        _last_status(store, file)
+        try:
+            return documents.read(file, "status")
+        except Problem:  # of a later program: nothing is known of who wrote it
+            return None
+
+
+def _tidy(store: Store) -> None:
+    """Puts beside the checkpoints that never ended, and states before the last."""
+    for name, put in unfinished(store):
+        if not name.startswith("checkpoints/"):
+            store.abandon(name, put)  # type: ignore[attr-defined]
+    for name, _ in store.list("status/")[:-1]:
+        store.delete(name)
+
+
 def bring(store: Store, run: str, folder: Path, checkpoint: str | int | None = None) -> Path:
     """A run's documents from a store to `folder`/SLUG; a checkpoint too if asked for: latest, best
     (all of them, of which a reader chooses) or a step.
@@ -164,6 +226,7 @@ def bring(store: Store, run: str, folder: Path, checkpoint: str | int | None = N
     if checkpoint is not None:
         there, kept = Below(store, f"{run}/checkpoints"), path / "checkpoints"
         kept.mkdir(exist_ok=True)
+        tidy(kept)
         forget(there, kept)
         for name in _chosen(whole(there), checkpoint):
             if not (kept / name).exists():
@@ -214,6 +277,7 @@ def brought_back(store: Store, experiment_id: str, root: Path, name: str | None)
     """
     if runs.resumable(root, experiment_id, name) is not None:
         return
+    tidy(root)
     scratch = root / f".tmp-{experiment_id}-{os.getpid()}"
     try:
         slug = name or resumable(store, experiment_id, scratch)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from ..checkpoint.folder import Checkpoints, Saved, surplus
-from ..checkpoint.store import committed, discard
+from ..checkpoint.leftovers import Left, clear, left
+from ..checkpoint.store import LocalStore, committed, discard
 from ..diagnostics import problem
 from ..experiment.protocols import Store
 from .clock import Clock
 from .lock import Lock
+from .mirror import newest_status
 from .runs import Run
+from .status import ended
 
 
 def prune(run: Run, keep: int, *, best: bool, dry: bool) -> list[Saved]:
@@ -22,6 +29,7 @@ def prune(run: Run, keep: int, *, best: bool, dry: bool) -> list[Saved]:
         return checkpoints.surplus(keep, series)
     lock = Lock(run.path / "run.lock", Clock().stamp())
     try:
+        checkpoints.sweep()
         gone = checkpoints.surplus(keep, series)
         checkpoints.prune(keep, series)
         return gone
@@ -29,15 +37,27 @@ def prune(run: Run, keep: int, *, best: bool, dry: bool) -> list[Saved]:
         lock.release()
 
 
-def prune_stored(store: Store, run: Run, keep: int, *, best: bool, dry: bool) -> list[Saved]:
+def prune_stored(
+    store: Store, run: Run, keep: int, *, best: bool, dry: bool
+) -> tuple[list[Saved], Left]:
     """The same of a run's checkpoints in a store, where no lock is: not while the run writes there.
+    What uploads that never ended have left goes too, once their process surely has ended.
 
     Raises E-USAGE-VALUE, E-STORE-*.
     """
     gone = surplus(committed(store), keep, _series(run, best))
+    told = run.status or _told(run.path)
+    found = Left((), ())
+    if told is not None and ended(told):
+        found = (left if dry else clear)(store, int(told["attempt"]))
     for saved in gone if not dry else ():
         discard(store, saved.name)
-    return gone
+    return gone, found
+
+
+def _told(path: Path) -> Mapping[str, Any] | None:
+    """The last status of a run that lies in a folder as a store has it."""
+    return newest_status(LocalStore(str(path))) if (path / "status").is_dir() else None
 
 
 def _series(run: Run, best: bool) -> str | None:

@@ -54,7 +54,7 @@ class Saver:
             )
             series = declared.best[0] if declared.best else None
             removed = checkpoints.prune(declared.keep, series)
-            return saved, removed, self._stored(saved, removed)
+            return saved, removed, self._stored(saved, removed, series)
 
         self.last = step
         self._writer.start(step, work, snapshot.release, stall, best)
@@ -66,12 +66,13 @@ class Saver:
         held = self._job.fixed if self._folder.checkpoints.holds_fixed() else ()
         return self._session.snapshot([n for n in self._job.persistent.saved if n not in held])
 
-    def _stored(self, saved: Saved, removed: list[str]) -> Problem | None:
+    def _stored(self, saved: Saved, removed: list[str], series: str | None) -> Problem | None:
         """Put it into the store as well; what keeps it from there."""
         if self._folder.mirror is None:
             return None
+        keep = self._job.experiment.run.checkpoint.keep
         try:
-            self._folder.mirror.checkpoint(saved, removed)
+            self._folder.mirror.checkpoint(saved, removed, keep, series)
         except Problem as refused:
             return refused
         return None

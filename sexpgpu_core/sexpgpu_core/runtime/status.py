@@ -19,6 +19,9 @@ VERSION = 1
 FINAL = frozenset({"finished", "failed", "stopped", "preempted"})
 HEARTBEAT = 2.0
 LOST_AFTER = 60.0
+ENDED_AFTER = 3600.0
+"""Seconds without a heartbeat after which what a process of another machine left may be removed: a
+read that waits and is asked again has failed by then."""
 
 
 class StatusFile:
@@ -136,6 +139,15 @@ def alive(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
         return living(int(status["pid"]), status)
     age = (clock or Clock()).now() - seconds_of(status["heartbeat"])
     return age < LOST_AFTER
+
+
+def ended(status: Mapping[str, Any], clock: Clock | None = None) -> bool:
+    """Whether the process surely writes no more, so that what it left half made may be removed."""
+    if status["state"] in FINAL:
+        return True
+    if status["host"] == this_host():
+        return not living(int(status["pid"]), status)
+    return (clock or Clock()).now() - seconds_of(status["heartbeat"]) > ENDED_AFTER
 
 
 def lost(status: Mapping[str, Any], clock: Clock | None = None) -> bool:

@@ -55,3 +55,29 @@ def test_a_store_that_refuses_says_so(tmp_path):
         store.put_last("a/b", b"")
     with pytest.raises(Problem, match="E-STORE-LOST"):
         store.get("a/b", str(tmp_path / "x"))
+
+
+def test_an_object_that_went_while_the_rest_was_put_is_put_again(tmp_path):
+    class Robbed(stores.LocalStore):
+        robbed = False
+
+        def put(self, name, file):
+            super().put(name, file)
+            if not self.robbed:
+                self.robbed = True
+                self.delete(name)
+
+    store = Robbed(str(tmp_path / "store"))
+    stores.upload(saved_in(tmp_path / "here"), store)
+    (tmp_path / "there").mkdir()
+    stores.download(store, "step-00000005", tmp_path / "there", tmp_path / "scratch")
+
+
+def test_objects_of_a_checkpoint_that_gave_way_go_with_its_manifest(tmp_path):
+    store = stores.LocalStore(str(tmp_path / "store"))
+    stores.upload(saved_in(tmp_path / "here"), store)
+    changed = {"parameter:w": ARRAYS["parameter:w"] + 1}
+    document = {"version": 1, "step": 5, "attempt": 2, "best": {}}
+    other = Checkpoints(tmp_path / "other")
+    stores.upload(other.save(5, list(changed), changed.__getitem__, document), store)
+    assert {name.split("/")[1] for name, _ in store.list()} == {"2", "checkpoint.json"}
