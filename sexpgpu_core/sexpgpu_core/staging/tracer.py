@@ -43,7 +43,7 @@ class Tracer:
         self.mode = str(context.values.get("mode", ":train"))
         self.scopes = [Scope(root=True)]
         self.openings: dict[str, int] = {}  # scope path -> how often it was opened
-        self.loops: dict[int, list[Any]] = {}  # source -> its loops, see unnamed.py
+        self.loops: dict[int, Any] = {}  # source -> its loops, see unnamed.py
         self.bound: list[tuple[str, dict[str, int], Span]] = []  # scope, what bind-shape bound
         self.parameters: dict[str, Parameter] = {}
         self.states: dict[str, State] = {}
