@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ def verify(
     steps: int | None,
 ) -> Verified:
     """Prove that resumes of a run are exact; `loaded` is its own file. See runtime.verification."""
-    from .runtime.verification import began_with
+    from .runtime.verification import begins
     from .runtime.verification import verify as proved
 
     compiled = _same(run, loaded, device, compile)
@@ -43,7 +42,7 @@ def verify(
             machine=machine_of(device, threads),
             scratch=Path(scratch),
             steps=steps,
-            origin=partial(began_with, run) if run.manifest.get("parent") else None,
+            origin=begins(run),
         )
 
 

@@ -24,9 +24,9 @@ def as_it_was(load: Load, run: Run, file: str | Path | None, seed: int | None) -
     """With what was chosen for it. `file`, `seed`: in place of the run's."""
     manifest = run.manifest
     chosen = manifest["selection"]
-    own = Source(_where_it_was(manifest, manifest["file"]), read_text(run.path / "run.lisp"))
+    own = Source(_where_it_was(manifest, manifest["file"]), read_text(run.program / "run.lisp"))
     modules = manifest.get("modules", ()) if file is None else ()
-    texts = {m["module"]: read_text(run.path / m["path"]) for m in modules}
+    texts = {m["module"]: read_text(run.program / m["path"]) for m in modules}
     return load(
         own if file is None else file,
         variant=chosen["variant"],
@@ -51,14 +51,14 @@ def differing(
     operations: Callable[[Registry], Operations],
 ) -> list[str]:
     """What a run's own file, of that experiment, and this one differ in, a text each; nothing where
-    its own is of another, or cannot be read now."""
+    it had none of that, or it cannot be read now."""
     from .differences import outdated
     from .runtime import runs
 
-    run = runs.read(folder)
-    if run is None or run.manifest["experiment_id"] != experiment_id:
-        return []
     try:
+        run = runs.find(folder.parent, str(folder)).was(experiment_id)
+        if run is None:
+            return []
         data, own = run.manifest["data"], as_it_was(load, run, None, None)
         return outdated(own, loaded, experiment_id, operations, data)
     except (Problem, Problems, OSError):

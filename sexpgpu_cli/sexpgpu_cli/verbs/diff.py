@@ -91,6 +91,10 @@ def _difference(a: Side, b: Side, areas: tuple[str, ...]) -> Found:
 
     found = difference(a.facts, b.facts, areas)
     changes = [_change(c) for c in found.changes]
+    if went := _went_on(a, b, areas):
+        changes += went
+        before = "" if found.verdict == "identical" else f"{found.headline}; "
+        found = found._replace(verdict="changed", headline=before + went[0]["text"])
     if a.saved is None or b.saved is None:
         return Found(found.verdict, found.headline, changes)
     inside = contents(a.saved, b.saved)
@@ -99,6 +103,15 @@ def _difference(a: Side, b: Side, areas: tuple[str, ...]) -> Found:
     if verdict == "identical" and inside.changes:
         verdict = "no-change-to-training"
     return Found(verdict, f"{found.headline}; {inside.headline}", changes)
+
+
+def _went_on(a: Side, b: Side, areas: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Of two runs, where one was another experiment before."""
+    from sexpgpu_core.runtime.comparison import went_on
+
+    if a.run is None or b.run is None or a.saved or b.saved or (areas and "run" not in areas):
+        return []
+    return [_change(change) for change in went_on(a.run, b.run)]
 
 
 def _sides(invocation: Invocation, sides: tuple[str, ...]) -> tuple[Side, Side]:

@@ -72,7 +72,7 @@ def source(invocation: Invocation, origin: str, selection: dict[str, Any]) -> st
     given = {**same, **{key: value for key, value in selection.items() if value}}
     if selection["sets"]:
         given["sets"] = list({**dict(same["sets"]), **dict(selection["sets"])}.items())
-    return _chosen(files.read(str(run.path / "run.lisp")), given, run)
+    return _chosen(files.read(str(run.program / "run.lisp")), given, run)
 
 
 def _chosen(source: Source, selection: dict[str, Any], run: Any = None) -> str:

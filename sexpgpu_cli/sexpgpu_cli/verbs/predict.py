@@ -94,7 +94,7 @@ def opened(
         run, saved = names.save_of(invocation, save)
     else:
         run = runs.of_file(invocation.settings.runs, Path(file))
-        _, saved = runs.save(run.path.parent, run.path.name)
+        run, saved = runs.save(run.path.parent, run.path.name)
         invocation.say(f"from {run.path.name}@{saved.step}")
     model = trained.model(
         run,

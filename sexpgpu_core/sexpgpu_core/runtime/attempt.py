@@ -70,6 +70,8 @@ def attempt(
         job,
         which,
         machine=machine,
+        loaders=loaders,
+        command=command,
         changed=changed,
         anew=anew,
         words=words,

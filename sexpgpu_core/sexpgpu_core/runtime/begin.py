@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,12 @@ from ..checkpoint.disk import Disk
 from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, diagnostic
-from . import events, manifest, runs, status
+from . import documents, manifest, programs, runs, status
 from .afterwards import last
 from .clock import Clock
 from .events import Event
-from .folder import RunFolder, create, put
+from .fates import Fate
+from .folder import RunFolder, create
 from .job import Job
 from .lock import Lock
 from .machine import Machine
@@ -53,26 +53,15 @@ def begin(
     slugged = slug(job.experiment.path, variant, given, job.experiment_id)
     path = create(root, wanted or slugged)
     lock = Lock(path / "run.lock", clock.stamp())
-    files, modules = _copy(job, path)
-    document = manifest.manifest(
-        job,
-        path.name,
-        machine,
-        loaders,
-        files,
-        modules,
-        clock.stamp(),
-        sys.argv if command is None else command,
-        parent,
-    )
-    put(path / "manifest.json", (json.dumps(events.numbers(document), indent=1) + "\n").encode())
-    _graphs(job, path)
+    said = sys.argv if command is None else command
+    at = (clock.stamp(), said, parent)
+    programs.write(job, path, partial(_manifest, job, path.name, machine, loaders, at))
     folder = _opened(path, lock, job, machine, 1, 0.0, clock, disk)
     folder.events.listener = listener
     folder.events.write("open", 0, **manifest.opening(job, machine, parent))
     if earlier is not None:
         folder.events.warn(exists(earlier), 0)
-    folder.log(f"attempt 1 of {path.name}: {' '.join(document['command'])}")
+    folder.log(f"attempt 1 of {path.name}: {' '.join(said)}")
     folder.status.start()
     return folder
 
@@ -83,6 +72,8 @@ def reopen(
     which: str | int = "latest",
     *,
     machine: Machine,
+    loaders: Mapping[str, Loader] = {},
+    command: Sequence[str] | None = None,
     changed: bool = False,
     anew: Sequence[str] = (),
     words: Words = unknown,
@@ -110,29 +101,70 @@ def reopen(
         told = another(job, checkpoint, path, words, changed)
         fates, idle = fits(job, checkpoint, path, anew, bool(told))
         differing = differing_numerics(checkpoint.document, machine)
+        before, live = last(path), _live(path)
+        at, elapsed = before.attempt + 1, before.elapsed
+        step, resumed = saved.step, _resumed(checkpoint, told, differing, fates)
+        said = sys.argv if command is None else command
+        begun = {"attempt": at, "step": step, **resumed}
+        document = partial(_again, job, path, machine, loaders, said, begun)
+        programs.write_again(job, path, at, document, bool(told))
     except BaseException:
         lock.release()
         raise
-    before, live = last(path), _live(path)
-    at, elapsed = before.attempt + 1, before.elapsed
     folder = _opened(path, lock, job, machine, at, elapsed, clock, disk, live)
-    step = int(checkpoint.document["step"])
     folder.events.listener = listener
-    folder.events.write(
-        "resume",
-        step,
-        checkpoint=f"checkpoints/{saved.name}",
-        from_attempt=int(checkpoint.document["attempt"]),
-        device=dict(machine.device),
-        changed=[*told, *(d.message for d in differing)],
-        **({"fates": {fate.path: fate.kind for fate in fates}} if fates else {}),
-    )
+    folder.events.write("resume", step, device=dict(machine.device), **resumed)
     for found in [*differing, *idle]:
         folder.events.warn(found, step, once=False)
-    folder.log(f"attempt {before.attempt + 1} goes on from {saved.name}")
+    folder.log(f"attempt {at} goes on from {saved.name}")
     folder.status.set(step=step, checkpoint=savepoint(saved))
     folder.status.start()
     return folder, checkpoint
+
+
+def _manifest(
+    job: Job,
+    run: str,
+    machine: Machine,
+    loaders: Mapping[str, Loader],
+    at: tuple[str, Sequence[str], Mapping[str, Any] | None],
+    files: list[dict[str, Any]],
+    modules: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """`at`: when the run was begun, by which command, from which other."""
+    return manifest.manifest(job, run, machine, loaders, files, modules, *at)
+
+
+def _resumed(
+    checkpoint: Checkpoint,
+    told: Sequence[str],
+    differing: Sequence[Diagnostic],
+    fates: Sequence[Fate],
+) -> dict[str, Any]:
+    """How an attempt goes on, as its event and its manifest have it."""
+    return {
+        "checkpoint": f"checkpoints/{checkpoint.saved.name}",
+        "from_attempt": int(checkpoint.document["attempt"]),
+        "changed": [*told, *(d.message for d in differing)],
+        **({"fates": {fate.path: fate.kind for fate in fates}} if fates else {}),
+    }
+
+
+def _again(
+    job: Job,
+    path: Path,
+    machine: Machine,
+    loaders: Mapping[str, Loader],
+    command: Sequence[str],
+    resumed: Mapping[str, Any],
+    files: list[dict[str, Any]],
+    modules: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """The manifest of a later attempt; the run stays the one that it was begun as."""
+    first = documents.read(path / "manifest.json", "manifest") or {}
+    at = (first["created_at"], command, first.get("parent"))
+    whole = _manifest(job, path.name, machine, loaders, at, files, modules)
+    return {**whole, "resumed": dict(resumed)}
 
 
 def exists(earlier: runs.Run) -> Diagnostic:
@@ -185,33 +217,3 @@ def _live(path: Path) -> list[str]:
     except Problem:  # of no other use here, and written anew at once
         return []
     return list(said.get("diagnostics", {}).get("live", ()))
-
-
-def _copy(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """run.lisp and modules/, byte for byte as they were read."""
-    own = _original(Path(job.experiment.path), job.experiment.text)
-    files = [{"path": "run.lisp", **put(path / "run.lisp", own)}]
-    modules = []
-    for module in job.experiment.modules:
-        inside = f"modules/{module.name.lstrip('/.').replace('..', '_')}"
-        inside += "" if inside.endswith(".lisp") else ".lisp"
-        (path / inside).parent.mkdir(parents=True, exist_ok=True)
-        data = _original(Path(module.path), module.text)
-        files.append({"path": inside, **put(path / inside, data)})
-        modules.append({"module": module.name, "path": inside, "sha256": files[-1]["sha256"]})
-    return files, modules
-
-
-def _original(path: Path, text: str) -> bytes:
-    """The bytes that a text was read from, if they are still there; else the text's own."""
-    try:
-        data = path.read_bytes()
-        read = io.TextIOWrapper(io.BytesIO(data), "utf-8-sig").read()
-    except (OSError, UnicodeDecodeError):
-        return text.encode()
-    return data if read == text else text.encode()
-
-
-def _graphs(job: Job, path: Path) -> None:
-    text = "\n".join(f";;; {name}\n{graph}" for name, graph in job.graphs.items())
-    (path / "graph.ir").write_text(text, encoding="utf-8")

@@ -30,6 +30,8 @@ class Stat(NamedTuple):
 
 def siblings(run: Run, runs: Sequence[Run]) -> list[Run]:
     """The finished runs that differ from one in nothing that trains but the seed, and itself."""
+    if run.history:  # no other went that way
+        return [run]
     same = [
         other
         for other in runs
@@ -38,6 +40,7 @@ def siblings(run: Run, runs: Sequence[Run]) -> list[Run]:
         and other.manifest["steps"] == run.manifest["steps"]
         and _written(other.manifest) == _written(run.manifest)
         and other.manifest["seed"] != run.manifest["seed"]
+        and not other.history
     ]
     seeds = {other.manifest["seed"]: other for other in same}  # one a seed
     return [run, *seeds.values()]
@@ -127,7 +130,16 @@ class Change(NamedTuple):
 
 def changes(a: Run, b: Run) -> list[Change]:
     """What manifests say differently, of what may matter."""
-    return [change for change in _changes(a.manifest, b.manifest) if change is not None]
+    found = [change for change in _changes(a.manifest, b.manifest) if change is not None]
+    return [*found, *went_on(a, b)]
+
+
+def went_on(a: Run, b: Run) -> list[Change]:
+    """Where one of two runs was trained as another experiment before: --resume-changed."""
+    left, right = (run.history or str(run.manifest["experiment_id"]) for run in (a, b))
+    if not (a.history or b.history) or left == right:
+        return []
+    return [Change("run", "experiment", "changed", left, right, True)]
 
 
 def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[Change | None]:

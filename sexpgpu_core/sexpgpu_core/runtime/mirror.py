@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +53,9 @@ class Mirror:
 
         Raises E-STORE-DENIED, E-STORE-LOST.
         """
-        manifest = documents.read(self._path / "manifest.json", "manifest") or {}
         names = {name for name, _ in self._store.list()}
-        for file in manifest.get("files", ()):
-            if file["path"] not in names:
-                self._store.put(file["path"], str(self._path / file["path"]))
-        if "manifest.json" not in names:
-            self._store.put_last("manifest.json", (self._path / "manifest.json").read_bytes())
+        for at in ("", *(f"{runs.ATTEMPTS}/{n}/" for n in runs.attempts(self._path))):
+            self._program(at, names)
         self._put_files = {name for name in names if name.startswith("artifacts/")}
         self._skip(max((_last(name) for name in names if name.startswith("events/")), default=0))
         self._beats = max((_number(n) for n in names if n.startswith("status/")), default=0)
@@ -72,6 +68,16 @@ class Mirror:
         self.flush()
         self._thread = threading.Thread(target=self._beat, name="mirror", daemon=True)
         self._thread.start()
+
+    def _program(self, at: str, names: Collection[str]) -> None:
+        """What an attempt ran: `at` is its place in the run's folder."""
+        manifest = documents.read(self._path / f"{at}manifest.json", "manifest") or {}
+        for name in (at + file["path"] for file in manifest.get("files", ())):
+            if name not in names:
+                self._store.put(name, str(self._path / name))
+        if f"{at}manifest.json" not in names:
+            data = (self._path / f"{at}manifest.json").read_bytes()
+            self._store.put_last(f"{at}manifest.json", data)
 
     def text(self, name: str) -> None:
         """Put a file of the run's folder that is written once. Raises E-STORE-*."""
@@ -292,17 +298,19 @@ def _has(store: Store, slug: str) -> bool:
 
 
 def resumable(store: Store, experiment_id: str, folder: Path) -> str | None:
-    """The newest run of an experiment in a store that has a checkpoint: its slug."""
+    """The newest run in a store that was this experiment last and has a checkpoint: its slug."""
     names = [name for name, _ in store.list()]
     saved = {n.split("/")[0] for n in names if n.endswith("/checkpoint.json")}
     found = []
     for slug in sorted(n.split("/")[0] for n in names if n.count("/") == 1 and _is_manifest(n)):
-        if slug in saved:
-            (folder / slug).mkdir(parents=True, exist_ok=True)
-            store.get(f"{slug}/manifest.json", str(folder / slug / "manifest.json"))
-            told = documents.read(folder / slug / "manifest.json", "manifest") or {}
-            if told.get("experiment_id") == experiment_id:
-                found.append((str(told["created_at"]), slug))
+        if slug not in saved:
+            continue
+        for name in (n for n in names if n.startswith(f"{slug}/") and _is_manifest(n)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            store.get(name, str(folder / name))
+        run = runs.readable(folder / slug)
+        if run is not None and run.manifest["experiment_id"] == experiment_id:
+            found.append((str(run.manifest["created_at"]), slug))
     return max(found)[1] if found else None
 
 

@@ -17,14 +17,54 @@ if TYPE_CHECKING:
     from ..checkpoint.folder import Saved
 
 
+ATTEMPTS = "attempts"
+"""Of a run's folder: `attempts/N/` has what attempt N ran, where that is another program than the
+one before, as the run's folder has what the first one ran."""
+
+
 class Run(NamedTuple):
     """One run by its files. `status` is None before it is first written, or where `fault` says
-    what is wrong with it."""
+    what is wrong with it. `manifest`: of the last program that it ran, which lies in `program`."""
 
     path: Path
     manifest: Mapping[str, Any]
     status: Mapping[str, Any] | None
     fault: Diagnostic | None = None
+    program: Path = Path()
+
+    def of(self, attempt: int) -> Run:
+        """With the program that an attempt ran. Raises E-USAGE-BROKEN."""
+        return _programmed(self, [n for n in attempts(self.path) if n <= attempt])
+
+    def was(self, experiment_id: str) -> Run | None:
+        """With the last program of an experiment; None where it never was that one. Raises
+        E-USAGE-BROKEN."""
+        known = attempts(self.path)
+        every = (_programmed(self, known[:end]) for end in range(len(known), -1, -1))
+        return next((run for run in every if run.manifest["experiment_id"] == experiment_id), None)
+
+    @property
+    def manifests(self) -> list[Mapping[str, Any]]:
+        """Of all programs that it ran, in order. Raises E-USAGE-BROKEN."""
+        known = attempts(self.path)
+        return [_programmed(self, known[:end]).manifest for end in range(len(known) + 1)]
+
+    @property
+    def history(self) -> str | None:
+        """The experiments that it was, and from which step on; None of a run that was one. Raises
+        E-USAGE-BROKEN."""
+        (_, first), *later = self._way()
+        told = [first, *(f"{name} from step {step}" for step, name in later)]
+        return ", then ".join(told) if later else None
+
+    def _way(self) -> list[tuple[int, str]]:
+        """Experiments from step to step, along the checkpoints that it went on from."""
+        resumed, own = self.manifest.get("resumed"), str(self.manifest["experiment_id"])
+        if resumed is None:
+            return [(0, own)]
+        before = self.of(min(resumed["from_attempt"], resumed["attempt"] - 1))._way()
+        way = [part for part in before if part[0] < resumed["step"]] or before[:1]
+        return way if way[-1][1] == own else [*way, (resumed["step"], own)]
 
     @property
     def state(self) -> str:
@@ -60,16 +100,32 @@ def read(path: Path) -> Run | None:
     manifest = documents.read(path / "manifest.json", "manifest")
     if manifest is None:
         return None
+    run = Run(path, manifest, None, None, path)
+    if known := attempts(path):
+        run = _programmed(run, known)
     try:
         told = status.read(path / "status.json")
     except Problem as broken:
-        return Run(path, manifest, None, broken.diagnostic)
+        return run._replace(fault=broken.diagnostic)
     # its process locks a run before it writes the manifest: without both this is a part of a run
     fault = None
     if told is None and holder(path / "run.lock") is None:
         missing = documents.broken(path / "status.json", "there is none, nor a run.lock", "missing")
         fault = missing.diagnostic
-    return Run(path, manifest, told, fault)
+    return run._replace(status=told, fault=fault)
+
+
+def attempts(path: Path) -> list[int]:
+    """Those after the first that ran another program than the one before, in order."""
+    found = [at.name for at in folders(path / ATTEMPTS) if (at / "manifest.json").exists()]
+    return sorted(int(name) for name in found if name.isdecimal())
+
+
+def _programmed(run: Run, known: list[int]) -> Run:
+    """With the last program of these attempts, the first one's where there are none."""
+    program = run.path / ATTEMPTS / str(known[-1]) if known else run.path
+    manifest = documents.read(program / "manifest.json", "manifest")
+    return run._replace(manifest=manifest or run.manifest, program=program)
 
 
 def _numbered(slug: str, name: str) -> bool:
@@ -202,7 +258,8 @@ def _began_from(run: Run, file: Path) -> bool:
 
 
 def save(root: Path, text: str) -> tuple[Run, Saved]:
-    """SAVE: RUN[@STEP], where STEP is a number, latest (so without one) or best.
+    """SAVE: RUN[@STEP], where STEP is a number, latest (so without one) or best; the run with the
+    program that wrote it.
 
     Raises what `find` does, E-USAGE-VALUE, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT.
     """
@@ -212,7 +269,8 @@ def save(root: Path, text: str) -> tuple[Run, Saved]:
     run = find(root, name if at else text)
     rank = run.manifest.get("rank") or {}
     wanted = step(which) if at else "latest"
-    return run, Checkpoints(run.path / "checkpoints").choose(wanted, rank.get("metric"))
+    saved = Checkpoints(run.path / "checkpoints").choose(wanted, rank.get("metric"))
+    return run.of(int(saved.document.get("attempt", 1))), saved
 
 
 def step(text: str) -> str | int:
@@ -225,8 +283,9 @@ def step(text: str) -> str | int:
 
 
 def finished(root: Path, experiment_id: str) -> Run | None:
-    """The newest run of this experiment that finished, among those named by its hash."""
-    named = [path for path in folders(root) if f"-{experiment_id[:6]}" in path.name]
+    """The newest run of this experiment that finished, among those named by its hash or changed."""
+    short = f"-{experiment_id[:6]}"
+    named = [path for path in folders(root) if short in path.name or (path / ATTEMPTS).exists()]
     found = [run for path in named if (run := _listed(path, lambda fault: None)) is not None]
     same = [
         run
@@ -252,17 +311,22 @@ def of_file(root: Path, file: Path) -> Run:
 
 
 def resumable(root: Path, experiment_id: str, name: str | None = None) -> Run | None:
-    """The newest run of this experiment (or of that name) with a checkpoint (65 B10).
+    """The newest run of this experiment (or of that name) with a checkpoint (65 B10). Where there
+    is none, the newest that was it before it went on as another.
 
     NAME-2 counts as NAME's where it is of this experiment: one that was killed before its first
     checkpoint leaves the name taken.
     """
     from ..checkpoint.folder import Checkpoints
 
+    earlier = None
     for run in listing(root):
         same = run.manifest["experiment_id"] == experiment_id
         again = name is not None and same and _numbered(run.path.name, name)
         named = again or run.path.name == name if name else same
         if named and Checkpoints(run.path / "checkpoints").entries():
             return run
-    return None
+        changed = earlier is None and not name and run.program != run.path
+        if changed and run.was(experiment_id) is not None:
+            earlier = run
+    return earlier

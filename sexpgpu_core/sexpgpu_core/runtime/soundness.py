@@ -39,6 +39,8 @@ class Evidence(NamedTuple):
     loaders: Mapping[str, Loader]
     manifest: Mapping[str, Any]
     events: Sequence[Event]
+    before: frozenset[str] = frozenset()
+    """Experiments that the run was before it went on as the job's."""
 
 
 def unsound(saved: Saved, evidence: Evidence) -> list[Diagnostic]:
@@ -178,13 +180,14 @@ def _reported(saved: Saved, evidence: Evidence) -> dict[str, Any]:
     for target in said["targets"]:
         # seconds and examples at that moment are in no event
         target.update({key: _NUMBER for key in ("examples", "elapsed") if key in target})
-    if evidence.manifest.get("parent"):
+    if evidence.manifest.get("parent") or evidence.manifest.get("resumed"):
         said.update(_inherited(said, saved))
     return dict(said)
 
 
 def _inherited(said: Mapping[str, Any], saved: Saved) -> dict[str, Any]:
-    """A fork began with its parent's values, which only the parent's events say."""
+    """A fork began with its parent's values, which only the parent's events say; a run that went on
+    as another experiment with values of series that this one may not have."""
     told = saved.document
     metrics = {**dict.fromkeys(told.get("metrics", {}), _metric), **said["metrics"]}
     best = {"value": _metric, "step": _INT, "goal": _TEXT}

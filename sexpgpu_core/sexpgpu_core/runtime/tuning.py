@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ..caches import write_whole
 from ..diagnostics import diagnostic, problem
+from . import runs
 from .machine import TUNING
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def keep(
 
 
 def _into_the_key(folder: RunFolder, key: str) -> None:
-    """For the checkpoints to come; the manifest is the first attempt's."""
+    """For the checkpoints to come, and the manifest if it is this attempt's."""
     numerics = {**folder.machine.numerics, TUNING: key}
     folder.machine = folder.machine._replace(numerics=numerics)
-    if folder.attempt == 1:
-        file = folder.path / "manifest.json"
+    own = folder.path / runs.ATTEMPTS / str(folder.attempt)
+    if (file := (folder.path if folder.attempt == 1 else own) / "manifest.json").exists():
         document = {**json.loads(file.read_text(encoding="utf-8")), "numerics": numerics}
         write_whole(file, (json.dumps(document, indent=1) + "\n").encode())
 

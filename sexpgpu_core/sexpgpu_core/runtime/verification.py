@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,10 @@ from ..checkpoint.folder import Checkpoint, Checkpoints, Saved
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from ..records import NamedTuple
-from . import documents, events, runs
+from . import events, runs
 from .begin import begin
 from .events import Event
+from .fates import fitted
 from .job import Job
 from .machine import Machine
 from .resume import differing_numerics
@@ -61,9 +63,7 @@ def verify(
     after it. The replay is written below `scratch`. Raises E-CHECKPOINT-NONE, and what a replay
     raises.
     """
-    manifest = documents.read(path / "manifest.json", "manifest") or {}
-    log = events.current(events.read(path / "events.jsonl"))
-    evidence = Evidence(job, loaders, manifest, log)
+    evidence = _evidence(path, job, loaders)
     checkpoints = Checkpoints(path / "checkpoints")
     entries = [saved for saved in checkpoints.entries() if ".attempt-" not in saved.name]
     if not entries:
@@ -71,17 +71,46 @@ def verify(
     found = [d for saved in entries for d in _examined(checkpoints, saved, evidence)]
     if found:
         return Verified(tuple(entries), tuple(found), None)
-    first, last = _span(entries, steps, int(log[-1]["step"]), origin)
+    own = [saved for saved in entries if not _earlier(saved, evidence)]
+    if not own:
+        raise checkpoints.none("latest")
+    first, last = _span(own, steps, int(evidence.events[-1]["step"]), origin)
     if first is not None and (differs := differing_numerics(first.document, machine)):
         return Verified(tuple(entries), tuple(differs), None)
     found = _replayed(path, evidence, opened(), machine, scratch, first, last)
     return Verified(tuple(entries), tuple(found), (first.step if first else 0, last))
 
 
+def _evidence(path: Path, job: Job, loaders: Mapping[str, Loader]) -> Evidence:
+    """Of the program that a run ran last, which the job is of."""
+    run = runs.read(path)
+    log = events.current(events.read(path / "events.jsonl"))
+    if run is None:
+        return Evidence(job, loaders, {}, log)
+    ids = {str(manifest["experiment_id"]) for manifest in run.manifests}
+    return Evidence(job, loaders, run.manifest, log, frozenset(ids - {job.experiment_id}))
+
+
+def _earlier(saved: Saved, evidence: Evidence) -> bool:
+    """Whether a checkpoint is of an experiment that the run was before it was changed."""
+    return saved.document.get("experiment_id") in evidence.before
+
+
+def begins(run: runs.Run) -> Callable[[], Saved] | None:
+    """What a run's last program began with, if that was a checkpoint."""
+    return partial(began_with, run) if {"parent", "resumed"} & _given(run.manifest) else None
+
+
+def _given(manifest: Mapping[str, Any]) -> set[str]:
+    return {key for key, value in manifest.items() if value}
+
+
 def began_with(run: runs.Run) -> Saved:
-    """The checkpoint that a fork began with. Raises E-CHECKPOINT-NONE where it is gone."""
-    parent = run.manifest["parent"]
-    save = f"{parent['run']}@{parent['step']}"
+    """The checkpoint that a fork, or a run as another experiment, began with. Raises
+    E-CHECKPOINT-NONE where it is gone."""
+    manifest = run.manifest
+    parent = manifest.get("resumed") or manifest["parent"]
+    save = f"{parent.get('run', run.path.name)}@{parent['step']}"
     try:
         return runs.save(run.path.parent, save)[1]
     except Problem as gone:
@@ -103,9 +132,7 @@ def prove(
 ) -> list[Diagnostic]:
     """What is wrong with one checkpoint of a run, wherever it lies: examined, then replayed to a
     step that the run has come past."""
-    manifest = documents.read(path / "manifest.json", "manifest") or {}
-    log = events.current(events.read(path / "events.jsonl"))
-    evidence = Evidence(job, loaders, manifest, log)
+    evidence = _evidence(path, job, loaders)
     found = _examined(Checkpoints(first.path.parent), first, evidence)
     return found or _replayed(path, evidence, opened(), machine, scratch, first, until)
 
@@ -115,7 +142,7 @@ def _examined(checkpoints: Checkpoints, saved: Saved, evidence: Evidence) -> lis
         checkpoints.verify(saved)
     except Problem as damaged:
         return [damaged.diagnostic]
-    return unsound(saved, evidence)
+    return [] if _earlier(saved, evidence) else unsound(saved, evidence)
 
 
 def _span(
@@ -149,6 +176,7 @@ def _replayed(
     checkpoint: Checkpoint | None = None
     if first is not None:
         checkpoint = Checkpoints(first.path.parent).load(first)
+        fitted(evidence.job, checkpoint, ["**"])  # of an earlier program: as it went on
     try:
         folder = begin(
             evidence.job, root=scratch, machine=machine, loaders=evidence.loaders, name=path.name
