@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -200,3 +201,16 @@ def _invocation(name: str, given: dict[str, Any]) -> Invocation:
         verb=name,
         **{**flags, "deny": frozenset(flags["deny"]) | frozenset(session.settings.deny)},
     )._replace(allow=frozenset(flags["allow"]) | frozenset(session.settings.allow))
+
+
+class Real(click.FloatRange):
+    """A number of a range. NaN lies in none and infinity is no number to count by, which Click
+    takes for one."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number.", param, ctx)
+        return number

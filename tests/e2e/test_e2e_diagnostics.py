@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from e2e_program import Folder, events, network, saved, status, validate, wait
+from e2e_program import Folder, events, held, network, saved, status, validate, wait
 
 np = pytest.importorskip("numpy")
 
@@ -142,6 +142,10 @@ def test_a_live_run_is_asked_for_more_and_keeps_its_bits(folder: Folder) -> None
     assert len(weights) < len(added.document["selected"])
     assert removed.document["selected"] == weights
     wait(lambda: set(list(sampled(run).values() or [()])[-1]) == set(weights))
+    for flag, wanted in (("--add", added), ("--remove", removed)):  # the same as before, again
+        done = folder.quick("diagnostics", "it", flag, "grad/norm/**/b", "--json", "--limit", "0")
+        held(done, 0)
+        assert done.document["selected"] == wanted.document["selected"]
     folder.quick("stop", "it")
     process.communicate()
     for event in events(run):

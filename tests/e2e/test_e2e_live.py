@@ -47,6 +47,16 @@ def test_waiting_no_longer_is_exit_6(live: Folder, until: str) -> None:
     assert " at step " in followed.out
 
 
+@pytest.mark.parametrize("number", ["nan", "inf", "-1", "soon"])
+@pytest.mark.parametrize("verb", ["status", "stop"])
+def test_a_timeout_is_a_finite_number(live: Folder, verb: str, number: str) -> None:
+    until = ("--until", "step=999999") if verb == "status" else ()
+    done = live.quick(verb, "it", *until, "--timeout", number, "--json")
+    held(done, 2)
+    validate(done.document)
+    assert done.diagnostics[0]["code"] == "E-USAGE-VALUE"
+
+
 def test_a_stop_that_waits_no_longer_is_exit_6(tmp_path: Path, kernel_cache: Path) -> None:
     folder = made(tmp_path, kernel_cache)
     process = started(folder, "it")
@@ -75,6 +85,8 @@ def test_a_stopped_run_ends_after_its_step_with_a_checkpoint(
     validate(done.document)
     assert (done.document["state"], done.document["exit"]) == ("stopped", 130)
     assert done.document["checkpoint"]["step"] == done.document["step"]
+    assert done.document["eta"] is None
+    assert " left" not in folder.quick("status", "it").out
     process.communicate(timeout=60)
     assert process.returncode == 130
     again = folder.quick("stop", "it")

@@ -68,16 +68,34 @@ def asked(run: Run, add: tuple[str, ...], remove: tuple[str, ...]) -> Run:
         raise _ended(run)
     watch = Watch(run)
     watch.look()
-    wanted = {*add, *(f"!{glob}" for glob in remove)}
+    wanted = [*add, *(f"!{glob}" for glob in remove)]
+    before = _times(wanted, watch.run)
     control.ask(run.path, "diagnostics", add=list(add), remove=list(remove))
     for events in watch.wait(None):
         for event in events:
             if event["event"] == "warning" and event["diagnostic"]["code"] == "W-RUN-DIAGNOSTIC":
                 raise problem("E-USAGE-VALUE", event["diagnostic"]["message"])
-        told = (watch.run.status or {}).get("diagnostics", {})
-        if wanted <= set(told.get("select", ())):
+        if _times(wanted, watch.run) > before and _taken(watch.run):
             return watch.run
     raise _ended(watch.run)
+
+
+def _asked(run: Run) -> list[str]:
+    """All that was asked of a run while it ran, in order."""
+    return list((run.status or {}).get("diagnostics", {}).get("live", ()))
+
+
+def _times(wanted: list[str], run: Run) -> int:
+    """How often just this was asked: what is added, removed and added again is three requests."""
+    live = _asked(run)
+    return sum(live[at : at + len(wanted)] == wanted for at in range(len(live)))
+
+
+def _taken(run: Run) -> bool:
+    """Whether the run samples by all that was asked of it."""
+    live = _asked(run)
+    selected = list((run.status or {}).get("diagnostics", {}).get("select", ()))
+    return selected[-len(live) :] == live
 
 
 def _ended(run: Run) -> Problem:

@@ -13,7 +13,7 @@ from sexpgpu_core.diagnostics.render_text import render_all
 
 from .. import curve, files, names
 from ..answer import Answer
-from ..flags import verb
+from ..flags import Real, verb
 from ..invocation import Invocation, selection_flags
 from ..status_text import text
 
@@ -52,7 +52,7 @@ FLAGS = {"origin": "from", "sinks": "sink"}
 @click.option("--ranks", type=click.IntRange(1), default=1, help="Processes of one run; 1.")
 @click.option("--dry-run", is_flag=True, help="Compile, take one step, keep nothing.")
 @click.option("--detach", is_flag=True, help="Go on alone; return after the first step.")
-@click.option("--deadline", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds.")
+@click.option("--deadline", type=Real(0, min_open=True), metavar="S", help="Seconds.")
 @click.option(
     "--diagnostics", multiple=True, metavar="GLOB", help="Sample these numbers too: grad/norm/**."
 )

@@ -9,11 +9,11 @@ import click
 
 from .. import names
 from ..answer import Answer, bounded, document
-from ..flags import verb
+from ..flags import Real, verb
 from ..invocation import Invocation
 from .predict import WEIGHTS, opened
 
-SHARE = click.FloatRange(0, 1, min_open=True)
+SHARE = Real(0, 1, min_open=True)
 
 
 @verb("sample")
@@ -22,7 +22,7 @@ SHARE = click.FloatRange(0, 1, min_open=True)
 @click.option("--output", metavar="NAME", help="The only autoregressive one.")
 @click.option("--prompt", metavar="TEXT", help="What it goes on with; a new line.")
 @click.option("--tokens", "count", type=click.IntRange(1), default=200, help="How many; 200.")
-@click.option("--temperature", type=click.FloatRange(0), default=1.0, help="0: the likeliest; 1.")
+@click.option("--temperature", type=Real(0), default=1.0, help="0: the likeliest; 1.")
 @click.option("--top-k", type=click.IntRange(1), help="Only of the K likeliest tokens.")
 @click.option("--top-p", type=SHARE, help="Only of the likeliest with this share.")
 @click.option("--weights", type=WEIGHTS, default="live", help="Which; live.")

@@ -10,7 +10,7 @@ from sexpgpu_core.diagnostics import problem
 
 from .. import answer, names, status_text
 from ..answer import Answer
-from ..flags import verb
+from ..flags import Real, verb
 from ..invocation import Invocation
 
 if TYPE_CHECKING:
@@ -24,9 +24,7 @@ LOST = 3
 @verb("status")
 @click.argument("run", metavar="RUN", type=names.RUN)
 @click.option("--until", metavar="step=K|done|METRIC<V", help="Wait for it; exit as the run did.")
-@click.option(
-    "--timeout", type=click.FloatRange(0), metavar="S", help="Wait no longer; exit 6 then."
-)
+@click.option("--timeout", type=Real(0), metavar="S", help="Wait no longer; exit 6 then.")
 @click.option("--follow", is_flag=True, help="A line on each change, until the run ends.")
 def status(
     invocation: Invocation, run: str, until: str | None, timeout: float | None, follow: bool

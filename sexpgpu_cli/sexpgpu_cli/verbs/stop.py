@@ -11,7 +11,7 @@ import click
 
 from .. import names
 from ..answer import Answer
-from ..flags import verb
+from ..flags import Real, verb
 from ..invocation import Invocation
 from .status import NOT_YET, told
 
@@ -25,9 +25,7 @@ PATIENCE = 2.0
 @verb("stop")
 @click.argument("run", metavar="RUN", type=names.RUN)
 @click.option("--now", is_flag=True, help="Without a checkpoint; kill it if it does not leave.")
-@click.option(
-    "--timeout", type=click.FloatRange(0), metavar="S", help="Wait no longer; exit 6 then."
-)
+@click.option("--timeout", type=Real(0), metavar="S", help="Wait no longer; exit 6 then.")
 def stop(invocation: Invocation, run: str, now: bool, timeout: float | None) -> Answer:
     """End RUN after its step, with a checkpoint, and wait until it has ended."""
     from sexpgpu_core.runtime import control

@@ -94,6 +94,8 @@ class StatusFile:
             "warnings": dict(self._events.warnings),
             "events": self._events.lines,
         }
+        if facts["state"] in FINAL:  # nothing is left to wait for, however fast it was
+            found["eta"] = None
         return dict(numbers(found))
 
     def write(self, sync: bool = False) -> None:
