@@ -16,7 +16,7 @@ from .diagnostics.allow import not_allowed
 from .experiment.protocols import Sink, Store
 from .records import NamedTuple
 from .registered import store_of
-from .runtime import room, runs, tuning
+from .runtime import control, room, runs, tuning
 from .runtime.attempt import attempt, named
 from .runtime.begin import exists
 from .runtime.doubles import Doubles
@@ -26,7 +26,7 @@ from .runtime.proof import Proof
 from .runtime.resume import Words, unknown
 from .runtime.run import Summary, failed, interrupted
 from .runtime.run import run as run_loop
-from .runtime.signals import Signals
+from .runtime.signals import Early, Signals
 from .runtime.sinks import Sinks
 from .runtime.slug import check_name
 
@@ -202,8 +202,6 @@ def _run(
     )
     if progress is not None:
         progress.began(folder.path)
-    if signals.reason is not None:
-        return interrupted(folder, signals)
     try:
         if store is not None:
             folder.mirror = Mirror(store, folder.path)
@@ -211,8 +209,9 @@ def _run(
         if sinks:
             folder.sinks = Sinks(sinks)
             folder.sinks.begin(folder.events)
-        _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
-        session = opened(device, compiled, asked.threads, folder.path)
+        with signals.compiling(partial(control.stop_asked, folder.path)):
+            _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
+            session = opened(device, compiled, asked.threads, folder.path)
         tuning.keep(device, folder, compiled.job.trained, checkpoint)
         if not asked.dry:
             _fits(compiled, folder, session)
@@ -221,7 +220,12 @@ def _run(
                 folder.doubles = Doubles(loaded.loaders, compiled.job, folder.events)
     except (Problem, Problems) as error:
         found = error.diagnostic if isinstance(error, Problem) else error.diagnostics[0]
-        return failed(folder, found)
+        return failed(folder, found, checkpoint)
+    except Early:
+        return interrupted(folder, signals, checkpoint)
+    if signals.reason is not None:
+        session.close()
+        return interrupted(folder, signals, checkpoint)
     _told(folder, compiled, session, time.perf_counter() - start)
     try:
         return run_loop(

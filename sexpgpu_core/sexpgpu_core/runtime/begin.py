@@ -12,7 +12,7 @@ from ..checkpoint.disk import Disk
 from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, Problem, diagnostic
-from . import documents, manifest, programs, runs, status
+from . import control, documents, manifest, programs, runs, status
 from .afterwards import last
 from .clock import Clock
 from .events import Event
@@ -93,6 +93,7 @@ def reopen(
     try:
         checkpoints = Checkpoints(path / "checkpoints", disk)
         checkpoints.sweep()
+        control.forget(path)
         for scratch in path.glob(".status.json-*"):  # of a process killed while it wrote
             scratch.unlink()
         best = job.experiment.run.checkpoint.best

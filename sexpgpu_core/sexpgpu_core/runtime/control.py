@@ -32,6 +32,20 @@ class Inbox:
         return [request for path in sorted(self._folder.glob("*.json")) if (request := _read(path))]
 
 
+def stop_asked(run: Path) -> bool:
+    """Takes up what asks a run to stop, and nothing else; whether anything did."""
+    found = [_read(path) for path in sorted((run / "control").glob("*-stop.json"))]
+    return any(request is not None for request in found)
+
+
+def forget(run: Path) -> None:
+    """Drops what an attempt that ended was asked and did not do: to stop, to save. Notes stay."""
+    for kind in ("stop", "checkpoint"):
+        for path in (run / "control").glob(f"*-{kind}.json"):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
 def _read(path: Path) -> dict[str, Any] | None:
     """One request; what is none is put out of sight, or it would be looked at for ever."""
     try:

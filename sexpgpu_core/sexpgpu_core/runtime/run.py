@@ -84,15 +84,19 @@ def run(
     return _ended(loop, reason)
 
 
-def interrupted(folder: RunFolder, signals: Signals) -> Summary:
+def interrupted(folder: RunFolder, signals: Signals, resume: Checkpoint | None = None) -> Summary:
     """End a run that was asked to stop while it was compiled: no checkpoint, nothing lost."""
     reason = signals.reason or "SIGTERM"
-    return _close(folder, None, 0, ENDINGS[reason], reason, None)
+    return _close(folder, None, _begun_at(resume), ENDINGS[reason], reason, None)
 
 
-def failed(folder: RunFolder, found: Diagnostic) -> Summary:
+def failed(folder: RunFolder, found: Diagnostic, resume: Checkpoint | None) -> Summary:
     """End a run that failed before its first step: while its device was opened, say."""
-    return _close(folder, None, 0, _ending(found), found.code, found)
+    return _close(folder, None, _begun_at(resume), _ending(found), found.code, found)
+
+
+def _begun_at(resume: Checkpoint | None) -> int:
+    return 0 if resume is None else int(resume.document["step"])
 
 
 def _ended(loop: Loop, reason: str) -> Summary:
@@ -150,7 +154,7 @@ def _close(
             exit=ending.exit,
             reason=reason,
             error=told,
-            summary=summary or _nothing(folder),
+            summary=summary or _nothing(folder, step),
         )
         folder.events.sync()
     except (Problem, OSError) as refused:
@@ -163,9 +167,9 @@ def _close(
     return Summary(ending.state, ending.exit, reason, error, summary, document, folder.path)
 
 
-def _nothing(folder: RunFolder) -> dict[str, Any]:
+def _nothing(folder: RunFolder, step: int) -> dict[str, Any]:
     return {
-        "steps": 0,
+        "steps": step,
         "elapsed": round(folder.events.elapsed, 6),
         "metrics": {},
         "best": {},

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
@@ -36,6 +38,10 @@ class Left(KeyboardInterrupt):
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}: ended before the run had a folder; nothing of it is kept")
         self.exit = ENDINGS[reason].exit
+
+
+class Early(KeyboardInterrupt):
+    """An end was asked for while a run that has a folder is compiled: there is nothing to save."""
 
 
 @contextlib.contextmanager
@@ -79,6 +85,7 @@ class Signals:
         self.reason: str | None = None
         self.last: Callable[[], object] = lambda: None
         self._before: dict[str, Any] = {}
+        self._at_once = False
 
     def request(self, reason: str) -> None:
         """Ask for the end, as the signal of that name does."""
@@ -101,6 +108,36 @@ class Signals:
         finally:
             REACH.pause = None
 
+    @contextlib.contextmanager
+    def compiling(self, stop_asked: Callable[[], bool]) -> Iterator[None]:
+        """Within it an end that is asked for breaks off what is done, at the next instruction of
+        Python. `stop_asked`: whether another process asks for it. Raises Early."""
+        if not self._before:  # not the main thread: nobody could be interrupted
+            yield
+            return
+        done = threading.Event()
+        looks = threading.Thread(target=self._look, args=(stop_asked, done), daemon=True)
+        looks.start()
+        self._at_once = True
+        try:
+            self._early()
+            yield
+        finally:
+            self._at_once = False
+            done.set()
+            looks.join()
+
+    def _look(self, stop_asked: Callable[[], bool], done: threading.Event) -> None:
+        while not done.wait(0.5):
+            if stop_asked():
+                self.request("stop")
+                _thread.interrupt_main(signal.SIGUSR1)
+                return
+
+    def _early(self) -> None:
+        if self._at_once and self.reason is not None:
+            raise Early(self.reason)
+
     def _leave(self) -> None:
         if self.reason is not None:
             raise Left(self.reason)
@@ -113,3 +150,4 @@ class Signals:
             finally:
                 os._exit(130)
         self.request(name)
+        self._early()

@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from sexpgpu_core.data.files import REACH
-from sexpgpu_core.runtime.signals import ENDINGS, Left, Signals, leaving
+from sexpgpu_core.runtime.signals import ENDINGS, Early, Left, Signals, leaving
 
 
 def test_the_first_signal_is_the_reason_and_handlers_go_back():
@@ -68,3 +69,20 @@ def test_while_it_compiles_a_scan_ends_where_an_end_was_asked_for() -> None:
             REACH.pause()
     assert raised.value.exit == 75
     assert REACH.pause is None
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT", None])
+def test_while_kernels_are_compiled_an_end_that_is_asked_for_breaks_them_off(number) -> None:
+    with Signals() as signals:
+        with signals.compiling(lambda: False):
+            pass
+        with pytest.raises(Early), signals.compiling(lambda: number is None):
+            if number is not None:
+                os.kill(os.getpid(), getattr(signal, number))
+            end = time.monotonic() + 30
+            while time.monotonic() < end:
+                time.sleep(0.01)
+        assert signals.reason == (number or "stop")
+        with pytest.raises(Early), signals.compiling(lambda: False):
+            pytest.fail("it was asked to end before")
+        os.kill(os.getpid(), signal.SIGUSR1)  # outside it is a wish again
