@@ -77,12 +77,17 @@ def test_while_kernels_are_compiled_an_end_that_is_asked_for_breaks_them_off(num
         with signals.compiling(lambda: False):
             pass
         with pytest.raises(Early), signals.compiling(lambda: number is None):
-            if number is not None:
-                os.kill(os.getpid(), getattr(signal, number))
-            end = time.monotonic() + 30
-            while time.monotonic() < end:
-                time.sleep(0.01)
+            _works(number)
         assert signals.reason == (number or "stop")
         with pytest.raises(Early), signals.compiling(lambda: False):
             pytest.fail("it was asked to end before")
         os.kill(os.getpid(), signal.SIGUSR1)  # outside it is a wish again
+
+
+def _works(number):
+    """Half a minute of what an exception can break off, after a signal."""
+    if number is not None:
+        os.kill(os.getpid(), getattr(signal, number))
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        time.sleep(0.01)
