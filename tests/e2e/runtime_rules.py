@@ -67,6 +67,8 @@ everything in the manifest
   test_the_page_names_every_kind_and_key_that_is_written
 (that very step's metrics
   test_metrics_of_a_step_do_not_depend_on_the_cadence
+or from the file), `warning`
+  test_the_files_own_words_are_a_note_of_each_run_that_they_are_of
 a reader drops what earlier attempts logged past it
   test_a_resume_drops_what_earlier_attempts_said_past_its_step
   test_resume_takes_a_step_and_the_listing_drops_what_came_after
@@ -125,6 +127,7 @@ the resume says what differs (IR diff in words)
   test_a_run_whose_data_changed_is_another_experiment
 new, missing or reshaped are errors
   test_another_experiment_or_other_parameters_do_not_resume
+  test_parameters_that_are_named_begin_anew_and_all_others_go_on
 `sexpgpu checkpoint list|show|verify|prune RUN`
   test_checkpoints_are_listed_and_shown
   test_a_sound_run_is_proved_by_a_replay

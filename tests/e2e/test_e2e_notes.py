@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from e2e_program import Folder, events, held, validate
+from e2e_program import Folder, events, held, network, validate
 
 
 def test_a_note_is_appended_to_a_run_that_has_ended(mine: Folder) -> None:
@@ -20,6 +20,33 @@ def test_a_note_moves_no_cursor_of_who_reads_it(mine: Folder) -> None:
     shown = mine.quick("events", "one", "--kind", "annotation").out
     assert "two\\nlines \\x1b[31m by cli" in shown
     assert events(mine.made("one"))[-1]["text"] == "two\nlines \x1b[31m"
+
+
+def test_the_files_own_words_are_a_note_of_each_run_that_they_are_of(folder: Folder) -> None:
+    sweep = '(defsweep widths "Does width pay?" :grid ((width (8 16))) :variant small)'
+    folder.write("x.lisp", network(run=":steps 2", head=sweep))
+    wanted = {
+        "plain": ([], []),
+        "chosen": (["--variant", "small"], ["variant small: Less."]),
+        "point": (
+            ["--point", "widths/width8"],
+            ["variant small: Less.", "sweep widths: Does width pay?"],
+        ),
+    }
+    for name, (words, notes) in wanted.items():
+        held(folder.quick("run", "x.lisp", *words, "--name", name, "-q"), 0)
+        found = [e for e in events(folder.made(name)) if e["event"] == "annotation"]
+        assert [(e["text"], e["by"], e["seq"]) for e in found] == [
+            (text, "file", at) for at, text in enumerate(notes, 1)
+        ], name
+        for event in found:
+            validate(event, "event")
+    assert "Less. by file" in folder.quick("events", "chosen", "--kind", "annotation").out
+    held(folder.quick("run", "x.lisp", "--variant", "small", "--resume", "chosen", "-q"), 0)
+    found = [e for e in events(folder.made("chosen")) if e["event"] == "annotation"]
+    assert len(found) == 1  # a later attempt adds none
+    proved = folder.quick("checkpoint", "verify", "chosen")
+    held(proved, 0)
 
 
 @pytest.mark.parametrize("file", ["status.json", "manifest.json"])

@@ -59,6 +59,8 @@ def begin(
     folder = _opened(path, lock, job, machine, 1, 0.0, clock, disk)
     folder.events.listener = listener
     folder.events.write("open", 0, **manifest.opening(job, machine, parent))
+    for text in manifest.notes(job):
+        folder.events.write("annotation", 0, text=text, by="file")
     if earlier is not None:
         folder.events.warn(exists(earlier), 0)
     folder.log(f"attempt 1 of {path.name}: {' '.join(said)}")

@@ -74,6 +74,15 @@ def opening(job: Job, machine: Machine, parent: Mapping[str, Any] | None) -> dic
     }
 
 
+def notes(job: Job) -> list[str]:
+    """What the file itself says of this run: the words of the variant and the sweep chosen of it."""
+    experiment = job.experiment
+    variant = experiment.variants.get(experiment.selection.get("variant") or "")
+    sweep = experiment.sweeps.get((experiment.selection.get("point") or "").partition("/")[0])
+    named = (("variant", variant), ("sweep", sweep))
+    return [f"{kind} {one.name}: {one.doc}" for kind, one in named if one is not None and one.doc]
+
+
 def _sweep(point: str | None) -> dict[str, str] | None:
     """Which sweep a run was begun for."""
     if point is None:
