@@ -25,13 +25,11 @@ def test_a_note_moves_no_cursor_of_who_reads_it(mine: Folder) -> None:
 def test_the_files_own_words_are_a_note_of_each_run_that_they_are_of(folder: Folder) -> None:
     sweep = '(defsweep widths "Does width pay?" :grid ((width (8 16))) :variant small)'
     folder.write("x.lisp", network(run=":steps 2", head=sweep))
+    small = "variant small: Less."
     wanted = {
         "plain": ([], []),
-        "chosen": (["--variant", "small"], ["variant small: Less."]),
-        "point": (
-            ["--point", "widths/width8"],
-            ["variant small: Less.", "sweep widths: Does width pay?"],
-        ),
+        "chosen": (["--variant", "small"], [small]),
+        "point": (["--point", "widths/width8"], [small, "sweep widths: Does width pay?"]),
     }
     for name, (words, notes) in wanted.items():
         held(folder.quick("run", "x.lisp", *words, "--name", name, "-q"), 0)
