@@ -75,7 +75,7 @@ def opening(job: Job, machine: Machine, parent: Mapping[str, Any] | None) -> dic
 
 
 def notes(job: Job) -> list[str]:
-    """What the file itself says of this run: words of the variant and the sweep that were chosen."""
+    """What the file says of this run: words of the variant and the sweep that were chosen."""
     experiment = job.experiment
     variant = experiment.variants.get(experiment.selection.get("variant") or "")
     sweep = experiment.sweeps.get((experiment.selection.get("point") or "").partition("/")[0])

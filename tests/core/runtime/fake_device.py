@@ -23,6 +23,7 @@ from sexpgpu_core.experiment.declarations import (
     SourceDeclaration,
     StageDeclaration,
     TargetDeclaration,
+    Variant,
 )
 from sexpgpu_core.ir.types import Type, numpy_dtype
 from sexpgpu_core.plan.plan import Persistent
@@ -213,6 +214,8 @@ def a_job(
         text="(defrun)\n",
         sha256="0" * 64,
         knobs={"lr": Knob("lr", "0.05", "0.05", 0.05, None, (), "", None)},
+        variants={"smoke": Variant("smoke", "", None, (), None)},
+        sweeps={},
         passes={p.name: p for p in declared},
         targets=tuple(targets),
         run=settings,
