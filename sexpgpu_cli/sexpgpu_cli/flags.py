@@ -63,14 +63,34 @@ def verb(name: str, *, select: bool = False) -> Callable[[Callable[..., Answer]]
         for option in reversed(options):
             wrapped = option(wrapped)
         wrapped.__click_params__ = wrapped.__click_params__ + own
-        return click.command(name, Once, context_settings=_SETTINGS)(wrapped)
+        return click.command(name, Verb, context_settings=_SETTINGS)(wrapped)
 
     return make
 
 
-class Once(click.Command):
-    """A verb. Of an option that is given twice and takes one value, neither would be obeyed surely:
+class Helped(Exception):
+    """--help was asked for: `text` is the answer."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        raise Helped(ctx.get_help())
+
+
+class Verb(click.Command):
+    """A verb, or the words of one. Its help is an answer like others, so JSON where that is asked.
+    Of an option that is given twice and takes one value, neither would be obeyed surely:
     it is told."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _help
+        return option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         _refuse_twice(self, ctx, args)
@@ -89,7 +109,7 @@ def _refuse_twice(command: click.Command, ctx: click.Context, args: list[str]) -
         seen.add(param)
 
 
-class Several(click.Group):
+class Several(Verb, click.Group):
     """A verb of several words: `checkpoint list`, `runs compare`. A wrong word says the nearest."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -111,7 +131,7 @@ def several(name: str, *commands: click.Command, alone: click.Command | None = N
     @click.pass_context
     def callback(ctx: click.Context, /, **given: Any) -> Any:
         if ctx.invoked_subcommand is not None:
-            return None
+            return _refuse_before(ctx, ctx.invoked_subcommand)
         if alone is not None and alone.callback is not None:
             return alone.callback(**given)
         words = [str(command.name) for command in commands]
@@ -122,12 +142,27 @@ def several(name: str, *commands: click.Command, alone: click.Command | None = N
         name,
         commands={str(command.name): command for command in commands},
         callback=callback,
-        params=alone.params if alone is not None else None,
+        params=alone.params if alone is not None else [click.Option(["--json"], is_flag=True)],
         help=alone.help if alone is not None else None,
         invoke_without_command=True,
         subcommand_metavar="[" + "|".join(str(command.name) for command in commands) + "]",
         context_settings=_SETTINGS,
     )
+
+
+OF_ALL_WORDS = ("json", "runs", "config")
+"""Flags that mean the same before a verb's second word."""
+
+
+def _refuse_before(ctx: click.Context, word: str) -> None:
+    """E-USAGE-FLAG for a flag before the second word of a verb, which would not hear of it."""
+    for param in ctx.command.params:
+        source = ctx.get_parameter_source(str(param.name))
+        given = source is click.core.ParameterSource.COMMANDLINE
+        if given and param.name not in OF_ALL_WORDS:
+            told = f"{called(param)} stands before {word}, which does not see it"
+            hint = f"{ctx.command_path} {word} --help lists the flags that come after it"
+            raise problem("E-USAGE-FLAG", told, hint=hint)
 
 
 MAY_BE_EMPTY = ("prompt",)
@@ -194,6 +229,7 @@ def _invocation(name: str, given: dict[str, Any]) -> Invocation:
     given.pop("runs")
     given.pop("config")
     flags = {key: given.pop(key) for key in COMMON}
+    flags["json"] = flags["json"] or session.json
     for key in ("deny", "allow"):
         _check_codes(session, f"--{key}", flags[key], "E-USAGE-VALUE")
         _check_codes(session, f"{key} of [check]", getattr(session.settings, key), "E-USAGE-CONFIG")

@@ -33,9 +33,7 @@ def run(argv: list[str]) -> int:
         except BrokenPipeError:
             return 0
         except KeyboardInterrupt as left:
-            if str(left) and not asks_json(argv):
-                sys.stderr.write(f"{left}\n")
-            return _fail(argv, [], getattr(left, "exit", 130))
+            return _interrupted(argv, left)
         except Exception as error:
             return _failed(argv, error)
     except BrokenPipeError:
@@ -48,6 +46,7 @@ def _answer(argv: list[str]) -> int:
     from sexpgpu_core import config, plugins
     from sexpgpu_core.diagnostics import add_codes
 
+    from .flags import Helped
     from .program import Program
 
     _refuse_bytes(argv)
@@ -55,11 +54,13 @@ def _answer(argv: list[str]) -> int:
     settings = config.settings(config=chosen, runs=flag(argv, "--runs"))
     registry = plugins.installed(settings)
     add_codes(registry.codes())
-    session = Invocation("", settings, registry, argv=tuple(argv))
+    session = Invocation("", settings, registry, json=asks_json(argv), argv=tuple(argv))
     gc.enable()
     try:
         with _configured(settings.file if chosen is not None else None):
             given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
+    except Helped as helped:
+        given = Answer(answer.document("help", verb=_verb(argv), text=helped.text), helped.text)
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.Abort as abort:
@@ -99,6 +100,17 @@ def _configured(file: Path | None) -> Iterator[None]:
             del os.environ["SEXPGPU_CONFIG"]
         else:
             os.environ["SEXPGPU_CONFIG"] = before
+
+
+def _interrupted(argv: list[str], left: KeyboardInterrupt) -> int:
+    """Quiet, as a shell's user expects it, but for what is to be said and for a reader of JSON."""
+    code: int = getattr(left, "exit", 130)
+    if not asks_json(argv):
+        sys.stderr.write(f"{left}\n" if str(left) else "")
+        return code
+    from sexpgpu_core.diagnostics import diagnostic
+
+    return _fail(argv, [diagnostic("E-RUN-INTERRUPTED", str(left) or "interrupted")], code)
 
 
 def _failed(argv: list[str], error: Exception) -> int:

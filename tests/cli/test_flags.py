@@ -8,50 +8,17 @@ from pathlib import Path
 import click
 import pytest
 from cli_program import Program
+from verb_lines import LEAVES, line
 
-from sexpgpu_cli import program as programs
 from sexpgpu_cli.flags import PLACES, STDIN, metavar
-from sexpgpu_core import config, plugins
 
 BYTES = os.fsdecode(b"a\xff")
-Leaves = dict[str, click.Command]
-
-
-def leaves() -> Leaves:
-    """Every verb of the program, and every second word of one."""
-    made = programs.Program(plugins.installed(config.settings(config=None, runs=None)))
-    context = click.Context(made)
-    found: Leaves = {}
-    for name in made.list_commands(context):
-        of = made.get_command(context, name)
-        assert of is not None
-        inner = of.commands if isinstance(of, click.Group) else {}
-        found.update({f"{name} {word}": command for word, command in inner.items()})
-        if not inner or len(of.params) > 1:
-            found[name] = of
-    return found
-
-
-LEAVES = leaves()
 CASES = [
     (name, param.name)
     for name, command in LEAVES.items()
     for param in command.params
     if metavar(param) in PLACES and param.name != "config" and not getattr(param, "is_flag", False)
 ]
-OF_ARGUMENTS = {"bash|zsh|fish": "bash"}
-
-
-def line(name: str, chosen: str | None, given: str) -> list[str]:
-    """A call of a verb whose arguments are all there, with one of its words as given."""
-    words, after = name.split(), []
-    for param in LEAVES[name].params:
-        value = given if param.name == chosen else OF_ARGUMENTS.get(metavar(param), "x")
-        if isinstance(param, click.Argument):
-            after += [value] * max(1, len(metavar(param).split()))
-        elif param.name == chosen or param.required:
-            words += [param.opts[-1], value]
-    return [*words, *after]
 
 
 def made() -> list[Path]:
@@ -62,7 +29,8 @@ def made() -> list[Path]:
 def told(program: Program, *words: str) -> str:
     """What one error says, after it is seen that JSON and text say the same and nothing is made."""
     before = made()
-    done, text = program(*words, "--json"), program(*words)
+    plain = [word for word in words if word != "--json"]
+    done, text = program(*plain, "--json"), program(*plain)
     assert (done.exit, text.exit, text.out) == (2, 2, "")
     (found,) = done.document["diagnostics"]
     assert found["code"] == "E-USAGE-VALUE"
@@ -109,3 +77,16 @@ def test_a_text_without_a_letter_is_told(
 ) -> None:
     said = told(program, *words, blank)
     assert f"is {'only blanks' if blank else 'empty'} leave it out, or give " in said
+
+
+def test_flags_before_a_second_word_are_heard_or_told(program: Program) -> None:
+    for flags in (("--limit", "3"), ("-q",)):
+        words = ("runs", *flags, "compare", "a", "b")
+        done = program(*words, "--json")
+        assert (done.exit, done.document["diagnostics"][0]["code"]) == (2, "E-USAGE-FLAG")
+        assert "stands before compare" in done.document["diagnostics"][0]["message"]
+    for words in (("runs", "compare", "a", "b"), ("checkpoint", "list", "a")):
+        done = program(words[0], "--json", "--runs", "elsewhere", *words[1:])
+        if words[0] == "runs":
+            assert "elsewhere" in done.document["diagnostics"][0]["message"]
+        assert (done.exit, done.document["verb"]) == (2, words[0])

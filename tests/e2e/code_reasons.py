@@ -52,6 +52,8 @@ SHOWN_BY = {
     "::test_every_error_of_a_driver_has_a_code_of_ours",
     "E-RUN-TUNING": CORE + "runtime/test_run_tuning.py"
     "::test_a_damaged_file_is_refused_with_what_to_do",
+    "E-RUN-INTERRUPTED": "tests/cli/test_every_verb.py"
+    "::test_a_fault_and_an_interrupt_are_one_document",
     "E-RUN-LOCKED": CORE + "runtime/test_run_loop.py::test_a_run_that_is_live_is_locked",
     "E-EXECUTOR-ABSENT": SLURM + "test_a_machine_without_slurm_is_told",
     "E-EXECUTOR-LOST": SLURM + "test_a_controller_that_is_silent_for_long_is_told",
