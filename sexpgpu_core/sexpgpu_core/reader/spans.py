@@ -4,11 +4,14 @@ calls.
 
 from __future__ import annotations
 
+import re
+
 from ..diagnostics import Expansion
-from ..evaluator.values import Cons, Value
+from ..evaluator.values import NIL, Cons, Value
 from ..spans import Span
 from .tokens import TOKEN
 
+EMPTY = re.compile(r"\(\s*\)")
 CHAIN = 12
 """Most macro calls that a place remembers."""
 
@@ -51,8 +54,13 @@ def element_span(tail: Value) -> Span | None:
     span: Span = tail.span
     if isinstance(span, MadeSpan):
         return span
-    start = span.start + (span.source.text[span.start : span.start + 1] == "(")
-    match = TOKEN.match(span.source.text, start)
+    text = span.source.text
+    empty = EMPTY.match(text, span.start) if tail.car is NIL else None
+    start = span.start + (empty is None and text[span.start : span.start + 1] == "(")
+    match = empty or (EMPTY.match(text, start) if tail.car is NIL else None)
+    if match is not None:
+        return Span(span.source, match.start(), match.end())
+    match = TOKEN.match(text, start)
     if match is None:
         return span
     return Span(span.source, match.start(match.lastindex or 0), match.end())

@@ -28,12 +28,10 @@ from .cadence import not_kept
 from .collector import Collector, HashFiles, Statistic
 from .contract import FUNCTIONS, SMALLEST, check_order, missing
 from .curriculum import default_stage, series_read
-from .faults import operand_spans
-from .forms.knobs import check_knob
 from .forms.states import set_state
 from .host import Host
 from .scan import Scan, chosen_forms, end_span, mentioned, scan
-from .selection import selection
+from .selection import choices_checked, selection, unknown_knob
 
 DEFINED = (_builtins, _forms)
 """Imported for what they define."""
@@ -151,22 +149,8 @@ def _checks(
     unfinished = {e.what for e in scanned.entries if e.name == "defknob"}
     for name in sets:
         if name not in known and f"(defknob {name})" not in unfinished:
-            found.append(_unknown_knob(name, collector.knobs, "--set").diagnostic)
-    found += _variant_checks(collector)
-    return found + _variant_cycles(scanned)
-
-
-def _variant_cycles(scanned: Scan) -> list[Diagnostic]:
-    """E-VARIANT-CYCLE once a cycle, E-VARIANT-UNKNOWN of each :from, chosen or not."""
-    found: dict[Any, Diagnostic] = {}
-    for name, variant in scanned.variants.items():
-        try:
-            chosen_forms(scanned, name)
-        except Problem as error:
-            error.locate(variant.span)
-            facts = error.diagnostic.facts
-            found.setdefault(facts.get("variant") or frozenset(facts["cycle"]), error.diagnostic)
-    return list(found.values())
+            found.append(unknown_knob(name, collector.knobs, "--set").diagnostic)
+    return found + choices_checked(collector, scanned)
 
 
 def _missing(scanned: Scan, collector: Collector, evaluator: Evaluator) -> list[str]:
@@ -179,38 +163,6 @@ def _missing(scanned: Scan, collector: Collector, evaluator: Evaluator) -> list[
         "optimizer": _function(evaluator, "optimizer") is not None,
     }
     return [name for name in SMALLEST if name not in written and not there[name]]
-
-
-def _unknown_knob(name: str, knobs: Iterable[str], where: str) -> Problem:
-    near = nearest(name, knobs)
-    hint = f"did you mean {near}?" if near else "knobs: " + " ".join(knobs)
-    return problem("E-KNOB-UNKNOWN", f"{where} names no knob: {name}", hint=hint, knob=name)
-
-
-def _variant_checks(collector: Collector) -> list[Diagnostic]:
-    """Every variant's names and values, chosen or not (65 C23)."""
-    found: list[Diagnostic] = []
-    for name, slots in collector.variant_values.items():
-        for knob, slot in slots.items():
-            try:
-                if knob not in collector.knob_types:
-                    raise _variant_knob(knob, name, collector)
-                check_knob(knob, slot.value, *collector.knob_types[knob], slot.span)
-            except Problem as error:
-                found.append(error.diagnostic)
-    return found
-
-
-def _variant_knob(knob: str, variant: str, collector: Collector) -> Problem:
-    """E-KNOB-UNKNOWN at the keyword, with the edit that writes the nearest."""
-    found = _unknown_knob(knob, collector.knobs, f"variant {variant}")
-    whole = collector.variants[variant].span
-    words = [] if whole is None else [s for s in operand_spans(whole) if s.text == f":{knob}"]
-    near = nearest(knob, collector.knobs)
-    if words and near:
-        edit = Edit(f"write :{near}", (Change(words[0], f":{near}"),))
-        found.diagnostic = found.diagnostic._replace(edit=edit)
-    return found.locate(words[0] if words else whole)
 
 
 def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:

@@ -130,8 +130,9 @@ def chosen_forms(scanned: Scan, variant: str) -> dict[str, Value]:
     name: str | None = variant
     while name is not None:
         if name not in scanned.variants:
-            near = nearest(name, scanned.variants)
-            hint = f"did you mean {near}?" if near else "variants: " + " ".join(scanned.variants)
+            others = [v for v in scanned.variants if v not in chain]
+            near = nearest(name, others)
+            hint = f"did you mean {near}?" if near else "variants: " + " ".join(others or ["none"])
             raise problem("E-VARIANT-UNKNOWN", f"no variant {name}", hint=hint, variant=name,
                           written=name, nearest=near)  # fmt: skip
         if name in chain:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..diagnostics import Change, Edit, Problem, nearest, problem
-from ..evaluator.definitions import builtin, core_symbol
+from ..evaluator.definitions import BUILTINS, builtin, core_symbol
 from ..evaluator.values import (
     NIL,
     QUOTE,
@@ -318,3 +318,18 @@ def lambda_of(form: Value) -> Value:
 
 
 Options = Mapping[str, Slot]
+
+
+TYPES = ("integer", "float", "real", "string", "boolean", "keyword", "symbol", "list", "member",
+         "number", "rational", "or", "and", "not", "null", "cons", "mod")  # fmt: skip
+
+
+def check_type(specifier: Value, span: Span | None) -> None:
+    """E-TYPE of what is no type, at `:type`."""
+    try:
+        BUILTINS["TYPEP"].call(NIL, specifier)
+    except Problem as fault:
+        head = specifier.car if specifier.__class__ is Cons else specifier
+        near = nearest(head.name.lower(), TYPES) if head.__class__ is Symbol else None
+        hint = f"did you mean {near}?" if near else "as in (integer 1 96), (float (0) 1), string"
+        raise problem("E-TYPE", fault.diagnostic.message, hint=hint).locate(span) from None

@@ -20,6 +20,8 @@ from ...evaluator.values import (
     make_list,
 )  # fmt: skip
 from ...experiment.declarations import Knob, Sweep, Variant
+from ...reader import element_span
+from ...spans import Span
 from ..faults import describe
 from ..host import host
 from ..lisp_text import lisp_text, read_datum
@@ -27,6 +29,7 @@ from ..scan import adopted
 from ..syntax import (
     Declaration,
     Slot,
+    check_type,
     each,
     elements,
     keyword_pairs,
@@ -47,13 +50,18 @@ def defknob(form: Cons, environment: Value) -> Value:
             "a knob has a name and a default", hint='(defknob width 128 "Doc." :type (integer 1))'
         )
     symbol = d.name(parts[0], "the name of the knob")
+    _definable(symbol, element_span(parts[0]))
     default = d.slot(parts[1], f"the default of {symbol.name.lower()}")
     doc, rest = take_doc(parts[1].cdr)
     options = keyword_pairs(d, rest, ("type", "choices"))
-    kind = _type_slots(d, options["type"]) if "type" in options else None
+    kind, at = None, None
+    if "type" in options:
+        kind, at = _type_slots(d, options["type"]), element_span(options["type"])
     choices = []
     if "choices" in options:
         choices = [d.slot(t, "a choice") for t in literal(d, options["choices"], ":choices")]
+        if not choices:
+            raise d.refuse(":choices has none", options["choices"])
     name = knob_name(symbol)
     host().collector.knob_symbols[name] = symbol
     chosen = host().collector.variant_forms.get(name)
@@ -61,8 +69,21 @@ def defknob(form: Cons, environment: Value) -> Value:
     if chosen is not None:
         form = adopted(chosen, machine.current().module)
         variant = d.made_slot(form, None, f"the variant's {name}")
-    d.finish = lambda: _finish(d, name, default, kind, choices, doc, variant)
+    d.finish = lambda: _finish(d, name, default, kind, at, choices, doc, variant)
     return make_list([core_symbol("%KNOB-VARIABLE"), Quoted(symbol), d.expansion()])
+
+
+def _definable(symbol: Symbol, span: Span | None) -> None:
+    """E-REDEFINE of a constant, a variable of core's or a name of another module. A name of a
+    function of core's may be a knob's: its value is free."""
+    own = machine.current().module
+    free = symbol.home == "" and not symbol.constant and not symbol.name.startswith("*")
+    if free or symbol.home is None or own is None or symbol.home == own.home:
+        return
+    where, name = symbol.home or "the standard or of core", symbol.name.lower()
+    hint = f"give the knob another name, such as my-{name}"
+    told = f"{name} is a name of {where}"
+    raise problem("E-REDEFINE", told, hint=hint, name=name).locate(span)
 
 
 class Quoted:
@@ -135,14 +156,18 @@ def _finish(
     name: str,
     default: Slot,
     kind: Any,
+    at: Span | None,
     choices: list[Slot],
     doc: str,
     variant: Slot | None,
 ) -> Value:
     collector = host().collector
     collector.claim("knob", name, d.span)
+    if lisp_text(default.value).startswith("#<"):
+        raise default.refuse("what can be written: a number, text, keyword, t, nil or a list")
     specifier = _specifier(kind) if kind is not None else default_type(default.value)
-    allowed = [c.value for c in choices]
+    check_type(specifier, at)
+    allowed = [check_knob(name, c.value, specifier, [], c.span) for c in choices]
     collector.knob_types[name] = (specifier, allowed)
     value = check_knob(name, default.value, specifier, allowed, default.span or d.span)
     default_text = lisp_text(value)
@@ -251,13 +276,16 @@ def variant_parts(d: Declaration, rest: Value) -> tuple[str | None, dict[str, Co
     at = rest
     while at.__class__ is Cons:
         word = at.car
-        if word.__class__ is not Symbol or not word.keyword or at.cdr.__class__ is not Cons:
+        if word.__class__ is not Symbol or not word.keyword:
             raise d.refuse("knobs are written flat, :depth 2 :width 64", at)
         name = word.name.lower()
-        if name == "from" and at.cdr.car.__class__ is Symbol:
-            base = at.cdr.car.name.lower()
-        elif name in found:
-            raise problem("E-KNOB-TWICE", f":{name} stands twice", knob=name).locate(d.span)
+        if at.cdr.__class__ is not Cons:
+            raise d.refuse(f":{name} has no value", at)
+        if name in found or (name == "from" and base is not None):
+            here = element_span(at) or d.span
+            raise problem("E-KNOB-TWICE", f":{name} stands twice", knob=name).locate(here)
+        if name == "from":
+            base = d.name(at.cdr, "the variant of :from").name.lower()
         else:
             found[name] = at.cdr
         at = at.cdr.cdr

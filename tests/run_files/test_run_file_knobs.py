@@ -1,0 +1,56 @@
+"""Knobs and variants as their page says: what is right is read, what is wrong told at its words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from knob_cases import FILE, KNOB, RIGHT, WRONG, Wrong
+from run_file import HERE
+
+from sexpgpu_core import api
+from sexpgpu_core.diagnostics import Diagnostic
+from sexpgpu_core.spans import Source
+
+
+def errors(forms: str, folder: Path = HERE) -> list[Diagnostic]:
+    text = FILE.replace("@KNOBS", forms)
+    found = api.check(Source(str(folder / "changed.lisp"), text)).diagnostics
+    return [d for d in found if d.is_error]
+
+
+@pytest.mark.parametrize("forms", RIGHT)
+def test_what_a_knob_and_a_variant_may_be(forms: str) -> None:
+    assert errors(forms) == []
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda w: w.forms)
+def test_what_is_wrong_with_a_knob_is_told_at_its_words(wrong: Wrong) -> None:
+    forms = wrong.forms if wrong.forms.startswith("(defknob") else f"{KNOB}\n{wrong.forms}"
+    told, *more = errors(forms)
+    assert told.code == wrong.code
+    assert told.span is not None
+    assert told.span.text == wrong.marked or told.span.text.startswith(wrong.marked + " ")
+    assert wrong.told in f"{told.message} {told.hint}"
+    assert {d.code for d in more} <= {"E-NAME-UNBOUND"}  # `depth`, where it was not made
+
+
+def test_a_wrong_knob_leaves_other_files_alone() -> None:
+    assert errors("(defknob nil 4) (defknob t 3)")
+    assert errors(KNOB) == []
+
+
+MODULE = "(provide f)\n(defknob wide 32 :type (integer 1))\n(defun f () wide)\n"
+
+
+def test_a_variant_names_knobs_of_its_file_and_others_are_told_how_to_be_chosen(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "m.lisp").write_text(MODULE, encoding="utf-8")
+    head = '(require "./m.lisp" :as m)\n(defknob depth (m:f))\n'
+    assert errors(head, tmp_path) == []
+    (told,) = errors(head + "(defvariant v :wide 3)", tmp_path)
+    assert (told.code, told.span and told.span.text) == ("E-KNOB-UNKNOWN", ":wide")
+    assert "choose it by -s m:wide=VALUE" in (told.hint or "")
+    (told,) = errors(head + "(defknob m:f 3)", tmp_path)
+    assert (told.code, told.span and told.span.text) == ("E-REDEFINE", "m:f")
