@@ -63,7 +63,7 @@ def begin(
         folder.events.write("annotation", 0, text=text, by="file")
     if earlier is not None:
         folder.events.warn(exists(earlier), 0)
-    folder.log(f"attempt 1 of {path.name}: {' '.join(said)}")
+    folder.log(f"attempt 1 of {path.name}: {' '.join(map(manifest.unasked, said))}")
     folder.status.start()
     return folder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,15 +48,21 @@ def manifest(
         "versions": dict(machine.versions),
         "plugins": dict(machine.plugins),
         "git": git(folder),
-        "command": list(command),
+        "command": [unasked(word) for word in command],
         "cwd": str(Path.cwd()),
-        "environment": environment(),
+        "environment": {name: unasked(value) for name, value in environment().items()},
         "parent": parent,
         "sweep": _sweep(job.experiment.selection.get("point")),
         "numerics": dict(machine.numerics),
         "rank": _rank(job),
         **_swept(job),
     }
+
+
+def unasked(text: str) -> str:
+    """Without the query strings and the passwords of URLs, which are secrets as a rule (65 C28)."""
+    cut = re.sub(r"(://[^\s?#]*)\?[^\s#,]*", r"\1", text)
+    return re.sub(r"://[^\s/@]*:[^\s/@]*@", "://", cut)
 
 
 def opening(job: Job, machine: Machine, parent: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -258,6 +258,30 @@ def test_secrets_in_the_environment_are_not_written(tmp_path, monkeypatch):
     assert manifest["selection"]["set"] == {"lr": "0.05"}
 
 
+def test_what_a_url_asks_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEXPGPU_RUNS", "https://who:hunter2@host/a?sig=hunter2")
+    job = fake.a_job(tmp_path, 2)
+    folder = begin.begin(
+        job,
+        root=tmp_path / "runs",
+        machine=fake.machine_of(),
+        loaders={},
+        command=[
+            "run",
+            "--store",
+            "s3://b/p?token=hunter2",
+            "--sink",
+            "x:url=h://a/?k=hunter2,b=c?",
+        ],
+    )
+    folder.close()
+    written = [path.read_bytes() for path in folder.path.rglob("*") if path.is_file()]
+    assert not any(b"hunter2" in data for data in written)
+    said = json.loads((folder.path / "manifest.json").read_text())
+    assert said["command"] == ["run", "--store", "s3://b/p", "--sink", "x:url=h://a/,b=c?"]
+    assert said["environment"]["SEXPGPU_RUNS"] == "https://host/a"
+
+
 def test_a_mean_that_does_not_add_is_weighed_by_rows():
     total = Accumulator([MetricSpec("m", "mean"), MetricSpec("n", "sum")])
     total.add({"metric:m:value": 1.0, "metric:n:value": 3.0}, rows=8)

@@ -1,0 +1,109 @@
+"""Items of the page of contracts that are of no one verb: phases, readers of tomorrow, words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from e2e_program import Folder, events, held, network, status
+
+PHASES = (
+    *("usage", "reader", "modules", "knobs", "evaluator", "run-file", "data", "staging"),
+    *("tensors", "parameters", "optimizer", "evaluation", "trust", "device"),
+)
+LOSS = "(nn:cross-entropy (network inputs) targets)"
+MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "reader": ("(", ()),
+    "knobs": (network(), ("-s", "nix=1")),
+    "evaluator": (network(head="(defparameter *n* (car 1))"), ()),
+    "run-file": (network() + "(defrun :steps 3)", ()),
+    "data": (network().replace("letters.txt", "nix.txt"), ()),
+    "staging": (network(loss=f"(if (> (sum inputs) 0) {LOSS} {LOSS})"), ()),
+    "optimizer": (network().replace("group :rest", 'group (select :path "nix")'), ()),
+    "device": (network(), ("--device", "nix")),
+}
+"""A mistake that each of these phases finds."""
+
+
+def checked(folder: Folder, text: str, *flags: str) -> tuple[int, dict[str, Any]]:
+    folder.write("x.lisp", text)
+    done = folder.quick("check", "x.lisp", "--json", *flags)
+    (file,) = done.document["files"]
+    return done.exit, file
+
+
+def test_a_check_says_how_far_it_came_in_the_order_of_phases(folder: Folder) -> None:
+    code, file = checked(folder, network())
+    assert (code, file["complete"], file["reached"]) == (0, True, "device")
+    for phase, (text, flags) in MISTAKES.items():
+        code, file = checked(folder, text, *flags)
+        found = [PHASES.index(d["phase"]) for d in file["diagnostics"] if d["severity"] == "error"]
+        assert code == 1 or phase == "device", phase
+        assert file["complete"] is False, phase
+        assert min(found) == PHASES.index(phase), (phase, file["diagnostics"])
+        assert PHASES.index(file["reached"]) >= max(found), phase
+    for phase in ("reader", "data", "tensors"):
+        code, file = checked(folder, network(), "--until", phase)
+        assert (code, file["diagnostics"]) == (0, []), phase
+        assert PHASES.index(file["reached"]) <= PHASES.index(phase)
+
+
+def test_a_run_of_tomorrow_is_read_by_what_it_has_of_today(mine: Folder) -> None:
+    more = {"tomorrow": {"a": [1, None]}}
+    run = mine.made("one")
+    for name in ("manifest.json", "status.json"):
+        path = run / name
+        path.write_text(json.dumps({**json.loads(path.read_text()), **more}))
+    error = {"code": "E-OF-TOMORROW", "message": "what is not known yet", **more}
+    told = {**status(run), "error": error, "targets": [*status(run)["targets"]]}
+    (run / "status.json").write_text(json.dumps(told))
+    last = events(run)[-1]
+    with (run / "events.jsonl").open("a") as file:
+        file.write(json.dumps({**last, **more, "event": "of-tomorrow", "seq": last["seq"] + 1}))
+        file.write("\n")
+    for words in (
+        ("status", "one"),
+        ("status", "one", "--until", "done"),
+        ("runs",),
+        ("runs", "compare", "one", "other"),
+        ("events", "one"),
+        ("events", "one", "--kind", "close"),
+        ("checkpoint", "list", "one"),
+        ("checkpoint", "show", "one"),
+        ("annotate", "one", "read"),
+    ):
+        for flags in ((), ("--json",)):
+            held(mine.quick(*words, *flags), 0)
+    assert "E-OF-TOMORROW" in mine.quick("status", "one").out
+    assert events(run)[-1]["seq"] == last["seq"] + 3  # two notes after it
+
+
+def test_a_code_has_one_page_whichever_verb_is_asked(folder: Folder) -> None:
+    for code in ("E-TYPE", "W-RUN-EXISTS"):
+        page = folder.quick("docs", code)
+        held(page, 0)
+        assert page.out == folder.quick("explain", code).out
+
+
+@pytest.mark.parametrize("word", ["true", "false", "none", "True", "None"])
+def test_a_word_of_another_language_for_true_is_told(folder: Folder, word: str) -> None:
+    folder.write("x.lisp", network(head='(defknob causal t "Causal.")'))
+    done = folder.quick("check", "x.lisp", "-s", f"causal={word}", "--json")
+    found = done.diagnostics[0]
+    assert found["code"] == "E-KNOB-VALUE"
+    assert "t or nil" in found["hint"]
+
+
+def test_a_file_alone_is_compared_with_its_latest_run(ran: Folder) -> None:
+    document = ran.quick("diff", "x.lisp", "--json").document
+    assert {document[side]["name"] for side in "ab"} == {"x.lisp", "other"}
+    assert [c["path"] for c in document["changes"] if c["area"] == "knob"] == ["rate"]
+
+
+@pytest.mark.parametrize("name", ["block", "list", "let"])
+def test_a_model_does_not_take_a_name_of_the_standard(folder: Folder, name: str) -> None:
+    folder.write("x.lisp", network().replace("network", name))
+    done = folder.quick("check", "x.lisp", "--json")
+    held(done, 1)
+    assert "E-REDEFINE" in [d["code"] for d in done.diagnostics]
