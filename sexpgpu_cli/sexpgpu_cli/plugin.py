@@ -11,7 +11,7 @@ SEXPGPU_API = 1
 
 VERBS = (
     ("check", "write", "Say all that is wrong with files, without training.", "check"),
-    ("fmt", "write", "Lay files out in the one layout.", "error"),
+    ("fmt", "write", "Lay files out in the one layout.", "fmt"),
     ("new", "write", "Start a run file from a template.", "new"),
     ("eval", "write", "Evaluate a form in a file's environment.", "eval"),
     ("ir", "write", "Print a file's graph as text.", "ir"),

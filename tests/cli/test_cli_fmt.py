@@ -130,3 +130,18 @@ def test_a_link_stays_a_link(program: Program, files: Path) -> None:
     assert program("fmt", "link.lisp").out == "link.lisp\n"
     assert (files / "link.lisp").is_symlink()
     assert (files / "loose.lisp").read_text() == LAID
+
+
+def test_what_changes_is_a_document_too(program: Program) -> None:
+    names = [f"{n}.lisp" for n in range(3)]
+    for name in names:
+        Path(name).write_text("(defun   f (x)  x)\n")
+    done = program("fmt", *names, "--diff", "--json", "--limit", "2")
+    assert done.document["changed"] == names[:2]
+    assert done.document["omitted"] == {"changed": 1}
+    assert done.document["diff"].count("+(defun f (x)") == 2
+    assert program("fmt", *names, "--check", "--json").exit == 1
+    assert program("fmt", *names, "--json").document["changed"] == names
+    assert program("fmt", *names, "--json").document == {
+        **{"version": 1, "document": "fmt", "changed": []}
+    }

@@ -15,7 +15,7 @@ from sexpgpu_core.registry import Registry
 from sexpgpu_core.spans import Source
 
 from .. import files
-from ..answer import Answer, bounded
+from ..answer import Answer, bounded, cut, document
 from ..failure import exit_of
 from ..flags import verb
 from ..invocation import Invocation
@@ -50,14 +50,24 @@ def fmt(
         _tell(invocation, errors)
     code = exit_of(errors) or int(check and bool(changed))
     if names == ("-",) and not (check or diff):
-        return Answer({}, laid[0].after if laid else "", code)
-    told = (
-        "".join(difference(f.name, f.before, f.after) for f in changed)
-        if diff
-        else "\n".join(f.name for f in changed)
-    )
+        text = laid[0].after if laid else ""
+        listed = [file.name for file in changed]
+        return Answer(document("fmt", changed=listed, text=text), text, code)
     again = shlex.join(["sexpgpu", "fmt", *names, *(["--diff"] if diff else ["--check"])])
-    return Answer({}, bounded(told, f"{again} --limit 0", invocation.limit), code)
+    return _told(changed, diff, f"{again} --limit 0", invocation.limit)._replace(exit=code)
+
+
+def _told(changed: list[Laid], diff: bool, again: str, limit: int) -> Answer:
+    """The files that are not in the layout, or what would change in them."""
+    listed, left = cut(changed, limit)
+    told = document("fmt", changed=[file.name for file in listed])
+    text = "\n".join(file.name for file in changed)
+    if diff:
+        told["diff"] = "".join(difference(f.name, f.before, f.after) for f in listed)
+        text = "".join(difference(f.name, f.before, f.after) for f in changed)
+    if left:
+        told.update(omitted={"changed": left}, more=f"{again} --json")
+    return Answer(told, bounded(text, again, limit))
 
 
 def _laid(
