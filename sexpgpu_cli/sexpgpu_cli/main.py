@@ -1,34 +1,64 @@
-"""The entry point: arguments to one answer and one exit code."""
+"""The entry point: arguments to one answer and one exit code.
+
+It imports nothing that takes time before the signals of a scheduler are heard.
+"""
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what signal imports takes time
 import gc
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import answer
-from .answer import Answer
-from .invocation import Invocation, wants_color
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEARING = ("run", "sweep")
+"""Verbs that SIGTERM and SIGUSR1 preempt, with exit 75, whenever they come."""
+
+
+class Preempted(KeyboardInterrupt):
+    """A signal that came while modules were read."""
+
+    exit = 75
+
+
+class Listening:
+    """Hears SIGTERM and SIGUSR1 until that does which trains, and which leaves it behind."""
+
+    until_a_run = True
+
+    def __call__(self, number: int, frame: object) -> NoReturn:
+        name = "SIGTERM" if number == _signal.SIGTERM else "SIGUSR1"
+        raise Preempted(f"{name}: ended before the run had a folder; nothing of it is kept")
 
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run the program and leave with its exit code."""
     argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in HEARING:
+        for number in (_signal.SIGTERM, _signal.SIGUSR1):
+            _signal.signal(number, Listening())
     gc.disable()  # while modules are imported nothing becomes garbage
-    answer.settle(asks_json(argv))
-    code = run(argv)
+    code = run(argv, settle=True)
     gc.freeze()  # or the interpreter's end would walk through all that a graph is made of
     sys.exit(code)
 
 
-def run(argv: list[str]) -> int:
-    """The program as a function of its arguments; writes the answer, returns the exit code."""
+def run(argv: list[str], settle: bool = False) -> int:
+    """The program as a function of its arguments; writes the answer, returns the exit code.
+
+    `settle`: the streams are the process's own, and are made as answers need them.
+    """
     try:
         try:
+            if settle:
+                from . import answer
+
+                answer.settle(asks_json(argv))
             return _answer(argv)
         except BrokenPipeError:
             return 0
@@ -38,6 +68,8 @@ def run(argv: list[str]) -> int:
             return _failed(argv, error)
     except BrokenPipeError:
         return 0
+    except Preempted as left:  # while a failure was told
+        return left.exit
 
 
 def _answer(argv: list[str]) -> int:
@@ -46,7 +78,9 @@ def _answer(argv: list[str]) -> int:
     from sexpgpu_core import config, plugins
     from sexpgpu_core.diagnostics import add_codes
 
+    from . import answer
     from .flags import Helped
+    from .invocation import Invocation
     from .program import Program
 
     _refuse_bytes(argv)
@@ -66,7 +100,7 @@ def _answer(argv: list[str]) -> int:
     except click.Abort as abort:
         cause = abort.__cause__
         raise (cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt()) from None
-    if not isinstance(given, Answer):
+    if not isinstance(given, answer.Answer):
         return given if isinstance(given, int) else 0
     if given.document and asks_json(argv):
         answer.write(answer.dumps(given.document))
@@ -77,6 +111,8 @@ def _answer(argv: list[str]) -> int:
 
 def _refuse_bytes(argv: list[str]) -> None:
     """E-USAGE-VALUE for a word that is not UTF-8: no file of ours and no JSON could hold it."""
+    from . import answer
+
     wrong = next((word for word in argv if answer.shown(word) != word), None)
     if wrong is not None:
         from sexpgpu_core.diagnostics import problem
@@ -130,12 +166,16 @@ def _fail(argv: list[str], found: list[Any], code: int, report: str | None = Non
     if asks_json(argv):
         from sexpgpu_core.diagnostics.render_json import diagnostic_json
 
+        from . import answer
+
         verb = _verb(argv)
         listed = [diagnostic_json(d) for d in found]
         told = answer.document("error", verb=verb, exit=code, diagnostics=listed)
         answer.write(answer.dumps({**told, "report": report} if report else told))
         return code
     from sexpgpu_core.diagnostics.render_text import render_all
+
+    from .invocation import wants_color
 
     color = wants_color(flag(argv, "--color") or "auto", sys.stderr)
     if found:
@@ -144,6 +184,8 @@ def _fail(argv: list[str], found: list[Any], code: int, report: str | None = Non
 
 
 def _verb(argv: list[str]) -> str:
+    from . import answer
+
     return next((answer.shown(word) for word in argv if not word.startswith("-")), "")
 
 

@@ -185,3 +185,41 @@ def test_a_configuration_that_is_named_is_that_of_its_call_alone(
     assert main.run([*call, "--config", "small.toml"]) == 1
     assert "SEXPGPU_CONFIG" not in os.environ
     assert main.run(call) == 0
+
+
+DURING = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Sent(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.{number})
+
+sys.meta_path.insert(0, Sent())
+from sexpgpu_cli.main import main
+main({argv!r})
+"""
+
+
+@pytest.mark.parametrize("module", ["sexpgpu_cli.answer", "click", "sexpgpu_core.plugins"])
+@pytest.mark.parametrize(
+    ("number", "argv", "code"),
+    [
+        ("SIGTERM", ["run", "x.lisp"], 75),
+        ("SIGUSR1", ["sweep", "x.lisp", "s", "--json"], 75),
+        ("SIGINT", ["run", "x.lisp"], 130),
+        ("SIGTERM", ["check", "x.lisp"], -15),
+    ],
+)
+def test_a_signal_while_modules_are_read_preempts_what_trains(
+    module: str, number: str, argv: list[str], code: int, tmp_path: Path
+) -> None:
+    text = DURING.format(module=module, number=number, argv=argv)
+    words = [sys.executable, "-P", "-c", text]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    if code == 75 and "--json" not in argv:
+        told = f"{number}: ended before the run had a folder; nothing of it is kept\n"
+        assert done.stderr == told

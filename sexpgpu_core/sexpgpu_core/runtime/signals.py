@@ -68,6 +68,11 @@ def _taken(handler: Callable[[int, FrameType | None], None]) -> dict[str, Any]:
     return before
 
 
+def _after(handler: Any) -> Any:
+    """What a run leaves behind it: one that only waited for a run to hear has done its part."""
+    return signal.SIG_DFL if getattr(handler, "until_a_run", False) else handler
+
+
 def _given_back(before: dict[str, Any]) -> None:
     for name, handler in before.items():
         signal.signal(getattr(signal, name), handler)
@@ -92,7 +97,8 @@ class Signals:
         self.reason = self.reason or reason
 
     def __enter__(self) -> Signals:
-        self._before = _taken(self._handle)
+        taken = _taken(self._handle)
+        self._before = {name: _after(handler) for name, handler in taken.items()}
         return self
 
     def __exit__(self, *raised: object) -> None:

@@ -91,3 +91,22 @@ def _works(number):
     end = time.monotonic() + 30
     while time.monotonic() < end:
         time.sleep(0.01)
+
+
+def test_what_heard_signals_until_there_was_a_run_is_not_there_after_it() -> None:
+    class Waiting:
+        until_a_run = True
+
+        def __call__(self, number: int, frame: object) -> None:
+            raise AssertionError
+
+    before = signal.signal(signal.SIGTERM, Waiting())
+    try:
+        with leaving():
+            pass
+        assert isinstance(signal.getsignal(signal.SIGTERM), Waiting)
+        with Signals():
+            pass
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, before)
