@@ -94,6 +94,12 @@ def test_reads_of_a_test_stage_are_counted_over_attempts_and_told(folder: Folder
     folder.write("y.lisp", network())
     held(folder.quick("run", "y.lisp", "--name", "none", "-q"), 0)
     assert ":test" not in folder.quick("status", "none").out
+    listed = folder.quick("runs").out.splitlines()
+    assert listed[-1] == "reads of :test: it 6"
+    compared = folder.quick("runs", "compare", "none", "it").out.splitlines()
+    (row,) = [line for line in compared if "reads" in line]
+    assert row.split() == ["reads", "of", ":test", "0", "6"]
+    validate(folder.quick("runs", "--json").document)
 
 
 FATES = """(defmodel network (x)

@@ -45,7 +45,7 @@ for every file without `W-BATCH-DEPENDENCE` and `W-CTX-SCALE`
 a loss for which it cannot hold is `E-OBJECTIVE-NONLINEAR`
   test_a_loss_that_blocks_would_change_is_told
 Clipping, EMA and schedules happen once a step
-  test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask
+  test_clipping_ema_and_schedules_happen_once_a_step
   test_the_norm_is_of_before_clipping_and_the_update_of_after
   test_ema_follows_the_new_parameter
 # 4

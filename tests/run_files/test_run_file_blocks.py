@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,36 @@ def test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask(
             assert theirs[name] == metrics[name]
         assert theirs["train/loss"] == pytest.approx(metrics["train/loss"], rel=1e-6)
         assert theirs["train/objective"] == pytest.approx(metrics["train/objective"], rel=1e-6)
+
+
+SCHEDULE = ":lr (* 1e-2 (+ 1 (ctx :step) (* 10 (ctx :updates))))"
+
+
+@pytest.mark.parametrize("blocks", [1, 4, 16])
+def test_clipping_ema_and_schedules_happen_once_a_step(tmp_path: Path, blocks: int) -> None:
+    """By numbers of each step: were any of them taken once a block, no equation would hold."""
+    text = (HERE / "masked_gpt.lisp").read_text(encoding="utf-8")
+    text = text.replace(":lr 1e-2", SCHEDULE)
+    text = text.replace("(defrun :steps 3", "(defrun :steps 4 :checkpoint (:every 1)")
+    assert text.count(SCHEDULE) == text.count(":every 1)") == 1
+    path = tmp_path / "x.lisp"
+    path.write_text(text, encoding="utf-8")
+    bound = 0.05
+    chosen = [("blocks", str(blocks)), ("bound", str(bound))]
+    folder = api.run(path, sets=chosen, runs_root=tmp_path).folder
+    saves = [arrays(folder, step) for step in (1, 2, 3, 4)]
+    names = [name.removeprefix("params:") for name in saves[0] if name.startswith("params:")]
+    assert len(names) == 28
+    for step, (before, after) in enumerate(pairwise(saves), 1):
+        gradients = {n: after[f"optimizer:{n}/g"].astype("f8") for n in names}
+        size = float(np.sqrt(sum((g**2).sum() for g in gradients.values())))
+        assert size == pytest.approx(bound, rel=1e-4)  # so it was clipped, and once
+        for n in names:
+            old, new = (at[f"params:{n}"].astype("f8") for at in (before, after))
+            assert np.allclose(new, old - 0.01 * (1 + 11 * step) * gradients[n], atol=1e-7), n
+            ema, kept = (at[f"state:ema:{n}"].astype("f8") for at in (after, before))
+            assert np.allclose(ema, 0.9 * kept + 0.1 * new, rtol=1e-5, atol=1e-7), n
+    assert [event["step"] for event in events(folder, "step")] == [1, 2, 3, 4]
 
 
 def test_rows_that_are_drawn_without_a_field_are_others_in_each_block(tmp_path: Path) -> None:

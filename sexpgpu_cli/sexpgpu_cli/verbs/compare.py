@@ -163,6 +163,9 @@ def _table(
         rows.append([metric, _stat(column[0].a), *(_cell(result) for result in column)])
     for area, path in dict.fromkeys((c.area, c.path) for change in changes for c in change):
         rows.append([path if area == "knob" else f"{area} {path}", *_values(area, path, changes)])
+    reads = [run.test_reads for run in found]
+    if any(reads):
+        rows.append(["reads of :test", *(f"{number:,}" for number in reads)])
     return table(head, rows)
 
 

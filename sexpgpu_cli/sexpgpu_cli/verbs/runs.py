@@ -160,7 +160,13 @@ def _text(found: list[Run], number: str | None, most: int, again: str, limit: in
     lines = table(head, [_cells(run, number) for run in shown], left=2)
     left = len(found) - len(shown)
     told = [f"... {left} more: {again}"] if left else []
-    return bounded("\n".join([*lines, *told]), again, limit)
+    return bounded("\n".join([*lines, *told, *_reads(shown)]), again, limit)
+
+
+def _reads(shown: list[Run]) -> list[str]:
+    """How often :test stages were read for the numbers above, if they were."""
+    read = [f"{run.path.name} {run.test_reads:,}" for run in shown if run.test_reads]
+    return [f"reads of :test: {', '.join(read)}"] if read else []
 
 
 def _cells(run: Run, number: str | None) -> list[str]:

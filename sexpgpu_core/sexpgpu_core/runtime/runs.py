@@ -74,6 +74,11 @@ class Run(NamedTuple):
         return "lost" if status.lost(self.status) else str(self.status["state"])
 
     @property
+    def test_reads(self) -> int:
+        """How often a pass over a :test stage was taken, by a run that has ended."""
+        return int(((self.status or {}).get("summary") or {}).get("test_reads", 0))
+
+    @property
     def live(self) -> bool:
         """Whether a process goes on with it."""
         return self.state not in status.FINAL and self.state != "lost"
