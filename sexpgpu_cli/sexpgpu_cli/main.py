@@ -94,7 +94,9 @@ def _answer(argv: list[str]) -> int:
         with _configured(settings.file if chosen is not None else None):
             given: Any = Program(registry).main(argv, "sexpgpu", standalone_mode=False, obj=session)
     except Helped as helped:
-        given = Answer(answer.document("help", verb=_verb(argv), text=helped.text), helped.text)
+        given = answer.Answer(
+            answer.document("help", verb=_verb(argv), text=helped.text), helped.text
+        )
     except click.exceptions.Exit as left:
         return left.exit_code
     except click.Abort as abort:
