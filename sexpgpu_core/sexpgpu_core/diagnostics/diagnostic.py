@@ -142,20 +142,34 @@ def diagnostic(
 
 
 def respelt(d: Diagnostic) -> Diagnostic:
-    """With an edit, where the facts `written` and `nearest` say what was misspelt in the span.
+    """At the word that the fact `written` says, and with an edit where `nearest` says what was
+    meant.
 
     The name must stand at the span's head or once in it, and the span must be the user's text.
     """
     written, near = d.facts.get("written"), d.facts.get("nearest")
-    if d.edit is not None or not written or not near or d.span.__class__ is not Span:
+    if d.edit is not None or not written or d.span.__class__ is not Span:
         return d
     assert d.span is not None
     places = places_of(d.span.text, written)
     if not places or (len(places) > 1 and places[0] > 1):
         return d
-    start = d.span.start + places[0]
-    change = Change(Span(d.span.source, start, start + len(written)), near)
-    return d._replace(edit=Edit(f"write {near}", (change,)))
+    first, start = d.span.start, d.span.start + places[0]
+    word = Span(d.span.source, start, start + len(written))
+    if near:
+        d = d._replace(edit=Edit(f"write {near}", (Change(word, near),)))
+    token = _token(word)
+    return d if token.start - first <= 1 else d._replace(span=token)
+
+
+def _token(word: Span) -> Span:
+    """With the quotes of a string, a keyword's colon or a module's prefix."""
+    text, start, end = word.source.text, word.start, word.end
+    if text[start - 1 : start] == text[end : end + 1] == '"':
+        return Span(word.source, start - 1, end + 1)
+    while start and text[start - 1] not in BOUNDS:
+        start -= 1
+    return Span(word.source, start, end)
 
 
 def places_of(text: str, name: str) -> list[int]:

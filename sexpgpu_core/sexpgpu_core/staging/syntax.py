@@ -23,7 +23,7 @@ from ..evaluator.values import (
     Value,
     make_list,
 )
-from ..reader import element_span, span_of
+from ..reader import element_span, place, span_of
 from ..spans import Span
 from .faults import describe
 
@@ -155,10 +155,12 @@ class Declaration:
         return found
 
     def expansion(self) -> Value:
-        """(%declare declaration leaf...)"""
-        return Cons(
-            core_symbol("%DECLARE"), Cons(self, make_list(slot.form for slot in self.slots))
-        )
+        """(%declare declaration leaf...); a leaf stands where it was written."""
+        leaves: Value = NIL
+        for slot in reversed(self.slots):
+            leaves = Cons(place(slot.form, self.span), leaves)
+            leaves.span = slot.span or self.span
+        return Cons(core_symbol("%DECLARE"), Cons(self, leaves))
 
     def refuse(self, message: str, tail: Value = None, hint: str | None = None) -> Problem:
         """E-FORM-SHAPE of this form; without a hint the form is shown."""

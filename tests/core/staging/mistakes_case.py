@@ -55,6 +55,7 @@ MISTAKES = [
         "(nn:linear x 10 :activation #'relu)",
         "E-CALL-KEYWORD",
         ("apply it to what is given, (relu (linear ...))", ":bias :init"),
+        place=":activation",
     ),
     Mistake(
         "(reshape x :shape '(8 64))",
@@ -255,6 +256,8 @@ MISTAKES = [
         "(where (logical-not (> x 0)) x 0.0)",
         "(not (> x 0))",
     ),
-    Mistake("(cast x :float32)", "E-DTYPE-ARGUMENT", ("did you mean :f32?",), "(cast x :f32)"),
-    Mistake('(cast x "f16")', "E-DTYPE-ARGUMENT", ("did you mean :f16?",), "(cast x :f16)"),
+    Mistake("(cast x :float32)", "E-DTYPE-ARGUMENT", ("did you mean :f32?",), "(cast x :f32)",
+            ":float32"),
+    Mistake('(cast x "f16")', "E-DTYPE-ARGUMENT", ("did you mean :f16?",), "(cast x :f16)",
+            '"f16"'),
 ]  # fmt: skip

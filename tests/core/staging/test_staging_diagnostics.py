@@ -80,7 +80,7 @@ def test_a_misspelt_keyword_of_a_layer_names_the_nearest() -> None:
     assert found.code == "E-CALL-KEYWORD"
     assert "bias" in (found.hint or "")
     assert found.span is not None
-    assert (found.span.line, found.span.column) == place(text, "(nn:linear")
+    assert (found.span.line, found.span.column) == place(text, ":bais")
 
 
 def test_a_misspelt_option_of_a_declaration_has_an_edit() -> None:
