@@ -6,13 +6,13 @@ A point whose experiment has finished is not run again, whoever ran it; one that
 
 from __future__ import annotations
 
-import json
+import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..diagnostics import problem
+from ..diagnostics import Problem, problem
 from ..runtime import documents, runs
 from ..runtime.clock import Clock
 from ..runtime.control import Inbox
@@ -22,7 +22,7 @@ from ..runtime.status import FINAL, HEARTBEAT
 from .document import FILE, Known, Work, document, folder_of, read
 from .executor import FAILED, PREEMPTED, Ended, Executor
 from .flight import Flight
-from .works import Plan, work_of, works
+from .works import Plan, error_of, work_of, works
 
 POLL = 0.05
 SHARE = 20
@@ -77,6 +77,7 @@ class Sweeping:
             self._lock = self._lock or Lock(self.path / "run.lock", self._started)
             if self.plan.text is not None:
                 (self.path / KEPT).write_text(self.plan.text, encoding="utf-8", newline="")
+            self._remember()
             self.write("running")
         except OSError as refused:
             raise self._unwritten(refused) from refused
@@ -169,6 +170,13 @@ class Sweeping:
             return {**self.document(self.state), **({"alive": False} if gone else {})}
         kept = ("state", "started_at", "heartbeat", "executor", "jobs")
         return {**self.document("running"), **{key: told[key] for key in kept if key in told}}
+
+    def _remember(self) -> None:
+        """Of points that are left out this time, failures that no run tells of."""
+        with contextlib.suppress(Problem):  # one that cannot be read is written anew
+            told = read(self.path)["points"] if (self.path / FILE).is_file() else ()
+            failed = (p for p in told if p["state"] == "failed" and p["run"] is None)
+            self._recall({p["point"]: p for p in failed if not self.plan.only(p["point"])})
 
     def _recall(self, told: dict[str, dict[str, Any]]) -> None:
         """What runs alone do not say: points that wait, that had no run, or another point's."""
@@ -350,7 +358,7 @@ class Sweeping:
             live = work.run is not None and work.state not in (*FINAL, "lost", "pending")
             work = work if live else before
         elif work.run is None or (work.state != "failed" and code not in FINISHED):
-            error = work.error or _error(self.path / "logs" / f"{before.name}.txt")
+            error = work.error or error_of(self.path / "logs" / f"{before.name}.txt")
             asked = work.state if work.state in ("stopped", "preempted", "lost") else "failed"
             state = "preempted" if code == PREEMPTED else asked
             if work.run is None and code in FINISHED:
@@ -376,16 +384,3 @@ class Sweeping:
             self._asked = True
             self._others.clear()  # they are not ours to stop
             self.flight.cancel()
-
-
-def _error(log: Path) -> str | None:
-    """The code that a command told of on its way out: the last JSON document of its log."""
-    if not log.exists():
-        return None
-    for line in reversed(log.read_text("utf-8", "replace").splitlines()):
-        try:
-            told = json.loads(line)
-            return str((told.get("diagnostics") or [told.get("error") or {}])[0]["code"])
-        except (ValueError, KeyError, AttributeError, IndexError, TypeError):
-            continue
-    return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from ..records import NamedTuple
 from ..runtime import runs
@@ -86,3 +88,16 @@ def _of_run(work: Work, run: runs.Run) -> Work:
         exit=status.get("exit"),
         error=error,
     )
+
+
+def error_of(log: Path) -> str | None:
+    """The code that a command told of on its way out: the last JSON document of its log."""
+    if not log.exists():
+        return None
+    for line in reversed(log.read_text("utf-8", "replace").splitlines()):
+        try:
+            told = json.loads(line)
+            return str((told.get("diagnostics") or [told.get("error") or {}])[0]["code"])
+        except (ValueError, KeyError, AttributeError, IndexError, TypeError):
+            continue
+    return None

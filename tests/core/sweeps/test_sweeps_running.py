@@ -161,3 +161,22 @@ def test_a_point_whose_run_is_of_another_experiment_says_so(tmp_path: Path) -> N
 
     (point,) = sweeping(tmp_path, Fine(), 1).run()["points"]
     assert (point["state"], point["error"]) == ("failed", "E-RESUME-CHANGED")
+
+
+def test_points_that_are_left_out_keep_the_failures_that_no_run_tells_of(tmp_path: Path) -> None:
+    class Fails(Engine):
+        def ended(self, jobs: Sequence[str]) -> dict[str, Ended]:
+            return {job: Ended(4) for job in jobs}
+
+    first = sweeping(tmp_path, Fails(), 3)
+    assert [p["state"] for p in first.run()["points"]] == ["failed"] * 3
+    name = first.works[0].name
+    again = sweeping(tmp_path, Fails(), 3)
+    again.plan = again.plan._replace(only=lambda point: point == name)
+    points = again.run()["points"]
+    assert [(p["state"], p["exit"]) for p in points] == [("failed", 4)] * 3
+    assert again.exit == 3
+    (again.path / "sweep.json").write_text("{")
+    broken = sweeping(tmp_path, Fails(), 3)
+    broken.plan = again.plan
+    assert [p["state"] for p in broken.run()["points"]] == ["failed", "pending", "pending"]
