@@ -22,9 +22,16 @@ def read(name: str, stdin_name: str | None = None) -> Source:
     return Source(name, decode(data, name))
 
 
-def kept(name: str, text: Path) -> Source:
-    """A file as it was when another one kept its text: a sweep's points are of one file."""
-    return Source(Path(name).as_posix(), read(str(text)).text)
+def kept(name: str, text: Path) -> tuple[Source, dict[str, str]]:
+    """A file as it was when another one kept its text, and those of its modules, which lie beside
+    it: a sweep's points are of one file."""
+    import json
+
+    from sexpgpu_core.sweeps.running import MODULES
+
+    modules = text.with_name(MODULES)
+    told = json.loads(modules.read_text("utf-8")) if modules.exists() else {}
+    return Source(Path(name).as_posix(), read(str(text)).text), told
 
 
 def decode(data: bytes, name: str) -> str:

@@ -93,7 +93,8 @@ def load(
     _once(sets)
     source = file if isinstance(file, Source) else read_source(Path(file))
     if isinstance(point, str):
-        found = sweep(source, point, variant=variant, sets=sets, steps=steps, seed=seed)
+        chosen_by: dict[str, Any] = {"sets": sets, "steps": steps, "seed": seed, "kept": kept}
+        found = sweep(source, point, variant=variant, **chosen_by)
         point = found.chosen(point)
     if point is not None:
         variant, seed = point.variant, point.seed
@@ -319,10 +320,11 @@ def run(
     diagnostics: Iterable[str] = (),
     store: str | None = None,
     sinks: Iterable[str] = (),
+    kept: Mapping[str, str] = {},
     runs_root: str | Path = "runs",
     progress: Any = None,
 ) -> Summary:
-    """Train a file to its end; see runtime.run and training.Asked.
+    """Train a file to its end; see load, runtime.run and training.Asked.
 
     `progress`: has began(folder), event(dict), warnings(list).
     """
@@ -330,9 +332,9 @@ def run(
     from .runtime.signals import leaving
     from .training import Asked, train
 
-    selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps}
+    selection: dict[str, Any] = {"variant": variant, "sets": sets, "steps": steps, "seed": seed}
     with leaving():
-        loaded = load(file, **selection, seed=seed, point=point, diagnostics=diagnostics)
+        loaded = load(file, **selection, point=point, kept=kept, diagnostics=diagnostics)
     words = partial(differing, load=load, loaded=loaded, operations=operations)
     again = (resume, resume_changed, tuple(resume_params), origin, if_exists)
     keep = (threads, name, *again, deadline, dry, store)

@@ -61,6 +61,25 @@ def test_a_point_whose_process_was_killed_is_lost_and_goes_on_next_time(busy: Fo
     assert status(run)["attempt"] == 2
 
 
+def test_a_module_that_is_edited_while_its_sweep_runs_is_run_as_it_was(busy: Folder) -> None:
+    module = "(provide twice)\n(defun twice (x) (* 2.0 x))\n"
+    busy.write("m.lisp", module)
+    twice = SLOW.replace("(network inputs) targets", "(m:twice (network inputs)) targets")
+    text = '(require "./m.lisp")\n' + twice
+    busy.write("x.lisp", text.replace(":steps 3000", ":steps 1000"))
+    process = busy.start("sweep", "x.lisp", "s", "-q", "--json")
+    wait(lambda: saved(busy), 120)
+    busy.write("m.lisp", module.replace("2.0", "3.0"))
+    out, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, out
+    said = json.loads(out)
+    assert said["counts"] == {"finished": 2}
+    for point in said["points"]:
+        assert (busy.made(point["run"]) / "modules" / "m.lisp").read_text() == module
+    edited = busy.quick("sweep", "x.lisp", "s", "--list", "--json").document
+    assert edited["counts"] == {"pending": 2}
+
+
 def test_a_file_that_is_edited_while_its_sweep_runs_is_run_as_it_was(busy: Folder) -> None:
     process = busy.start("sweep", "x.lisp", "s", "-q", "--json")
     wait(lambda: saved(busy), 120)

@@ -85,10 +85,12 @@ def run(
         return detached(invocation)
     from sexpgpu_core import api
 
+    read, modules = (file, {}) if kept is None else files.kept(file, kept)
     with progress(invocation, announce) as show:
         result = api.run(
-            file if kept is None else files.kept(file, kept),
+            read,
             **selection,
+            kept=modules,
             device=device or invocation.settings.device,
             threads=threads or invocation.settings.threads,
             **asked,

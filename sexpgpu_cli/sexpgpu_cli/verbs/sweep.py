@@ -179,6 +179,7 @@ def planned(
         invocation.say(f"{points.repeated.code}: {points.repeated.message}")
     given = {key: chosen[key] for key in ("sets", "steps")}
     words = _words(invocation, file, selection, asked)
+    given["kept"] = modules = _modules(source, variant=points.variant, **given)
     return Plan(
         file,
         points,
@@ -187,7 +188,19 @@ def planned(
         lambda point: [*words, "--point", points.choice(point).name],
         jobs=jobs,
         text=source.text,
+        modules=modules,
     )
+
+
+def _modules(source: Source, **chosen: Any) -> dict[str, str]:
+    """Texts of what a file requires, by name and by place; none of a choice that is wrong."""
+    from sexpgpu_core import api
+
+    try:
+        read = api.load(source, **chosen).experiment.modules
+    except (Problem, Problems):
+        return {}
+    return {key: module.text for module in read for key in (module.name, module.path)}
 
 
 def _unset(points: Points, sets: Sequence[tuple[str, str]]) -> None:

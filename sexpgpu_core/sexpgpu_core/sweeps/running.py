@@ -30,8 +30,8 @@ SHARE = 20
 and each of them begins and ends."""
 LOOK = 1.0
 """Seconds of looking for points to begin, between two looks at those in flight."""
-KEPT = "file.lisp"
-"""In a sweep's folder, the file as it was when the sweep began."""
+KEPT, MODULES = "file.lisp", "modules.json"
+"""In a sweep's folder, the file and what it requires as they were when the sweep began."""
 FINISHED = (0, 5)
 """Exits of a run that came to its end, its targets met or not."""
 
@@ -77,6 +77,7 @@ class Sweeping:
             self._lock = self._lock or Lock(self.path / "run.lock", self._started)
             if self.plan.text is not None:
                 (self.path / KEPT).write_text(self.plan.text, encoding="utf-8", newline="")
+                documents.replace(self.path / MODULES, dict(self.plan.modules))
             self._remember()
             self.write("running")
         except OSError as refused:

@@ -20,7 +20,7 @@ class Plan(NamedTuple):
     """What a sweep is to do. `content`: of the file without a point; `identify`: the experiment of
     a point, or the code of why it is none, for some 0.1 s; `command`: of a point; `only`: whether a
     point is run; `failed`: whether those that failed are; `text`: the file's, which is kept for
-    points that are begun after it was edited."""
+    points that are begun after it was edited, and so are the texts of its `modules`."""
 
     file: str
     points: Points
@@ -32,6 +32,7 @@ class Plan(NamedTuple):
     only: Callable[[str], bool] = lambda name: True
     failed: bool = False
     text: str | None = None
+    modules: Mapping[str, str] = {}
 
 
 def works(
