@@ -120,3 +120,25 @@ def name_text(value: Value) -> str | None:
     if value.__class__ is Symbol:
         return str(value.name.lower())
     raise problem("E-TYPE", f"a name is a string, not {describe(value)}", wanted="string")
+
+
+def of_trained(frozen: bool, **options: Value) -> None:
+    """E-OPTION-VALUE of what says how parameters are trained, where they are not."""
+    said = [f":{name}" for name, value in options.items() if value is not NIL]
+    if frozen and said:
+        told = f"group: {said[0]} is of a group that is trained, and this one is frozen"
+        raise problem("E-OPTION-VALUE", told, hint=f"leave {said[0]} out", option=said[0])
+
+
+def kept_in(frozen: bool, dtype: Value) -> str | None:
+    """In what frozen parameters are kept; E-OPTION-VALUE of those that are trained."""
+    if dtype is NIL:
+        return None
+    if not frozen:
+        raise problem(
+            "E-OPTION-VALUE",
+            "group: :dtype says in what a frozen group is kept, and this one is trained",
+            hint="(group selector :frozen :dtype :bf16)",
+            option=":dtype",
+        )
+    return choice("group", "dtype", dtype, ("f32", "bf16", "f16"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..diagnostics import Change, Edit, problem
+from ..diagnostics import Change, Edit, Problem, problem
 from ..evaluator.definitions import native_macro
 from ..evaluator.values import (
     NIL,
@@ -48,16 +48,19 @@ class Selector(NamedTuple):
 
     def text(self) -> str:
         """As it is shown in messages."""
-        return "(select " + " ".join(f":{what} {_shown(a)}" for what, a in self.tests) + ")"
+        return "(select " + " ".join(f":{what} {_shown(what, a)}" for what, a in self.tests) + ")"
 
 
-def _shown(argument: Any) -> str:
+def _shown(what: str, argument: Any) -> str:
     if isinstance(argument, Selector):
         return argument.text().replace("select ", "", 1)
+    if what in ("rank", "size"):
+        return str(argument[1]) if argument[0] == "=" else f"({argument[0]} {argument[1]})"
     if isinstance(argument, tuple):
-        inside = " ".join(_shown(a) for a in argument)
-        return f"({inside})"
-    return f'"{argument}"' if isinstance(argument, str) and "/" in argument else str(argument)
+        return "(" + " ".join(_shown("", a) for a in argument) + ")"
+    if isinstance(argument, Function):
+        return "(lambda ...)"
+    return f'"{argument}"' if what == "path" else f":{argument}"
 
 
 def glob_pattern(glob: str) -> re.Pattern[str]:
@@ -92,7 +95,10 @@ def _where(function: Function, parameter: Parameter, _: str) -> bool:
             keyword(parameter.type.dtype.upper()),
         ]
     )
-    return first_value(function.call(facts)) is not NIL
+    try:
+        return first_value(function.call(facts)) is not NIL
+    except Problem as fault:
+        raise fault.locate(function.span) from None
 
 
 _TESTS: dict[str, Callable[[Any, Parameter, str], bool]] = {
@@ -144,8 +150,11 @@ def _spec(d: Declaration, rest: Value) -> list[tuple[str, Any]]:
             found.append((key, _test(d, key, tail)))
         elif key in ("and", "or"):
             lists = literal(d, tail, f":{key}")
+            if any(t.car.__class__ is not Cons for t in lists):
+                raise d.refuse(f":{key} is a list of lists", tail, hint=f":{key} ((:rank 2) ...)")
             found.append((key, [_spec(d, t.car) for t in lists]))
         elif key == "not":
+            literal(d, tail, ":not")
             found.append((key, _spec(d, tail.car)))
         else:
             found.append((key, d.slot(tail, f":{key} of select")))

@@ -15,6 +15,7 @@ from ...evaluator.values import (
     Function,
     String,
     Symbol,
+    T,
     Value,
     first_value,
     keyword,
@@ -23,7 +24,7 @@ from ...evaluator.values import (
 )  # fmt: skip
 from ...records import NamedTuple
 from ...spans import Span
-from ..arguments import choice, name_text
+from ..arguments import choice, kept_in, name_text, of_trained
 from ..exact import is_number
 from ..faults import describe
 from ..host import tracer
@@ -168,7 +169,8 @@ def make_optimizer(name: String, hyper: Value, body: Function, defaults: Any) ->
         if isinstance(value, Optimizer):
             pairs += [pair for pair in value.hyper if pair[0] not in dict(pairs)]
             continue
-        if is_tensor(value) or isinstance(value, (String, Function)):
+        none = value is NIL and word in dict(defaults.pairs)
+        if none or is_tensor(value) or isinstance(value, (String, Function)):
             raise problem(
                 "E-SCHEDULE",
                 f":{word} of {name.text()} is {describe(value)}",
@@ -248,29 +250,19 @@ def group(
             f"group: {describe(optimizer)} is no optimizer",
             hint="(optim:adamw :lr 1e-3), or :frozen",
         )
+    of_trained(optimizer is FROZEN, every=every, offset=offset, loss=loss)
+    if optional is not NIL and optional is not T:
+        told = f":optional of group is {describe(optional)}"
+        raise problem("E-OPTION-VALUE", told, hint="give t or nil", option=":optional")
     return GroupValue(
         selector if isinstance(selector, Selector) else None,
         optimizer if isinstance(optimizer, Optimizer) else None,
-        _kept_in(optimizer, dtype),
+        kept_in(optimizer is FROZEN, dtype),
         name_text(loss),
         *_cadence(every, offset),
         optional is not NIL,
         called_from_file(),
     )
-
-
-def _kept_in(optimizer: Value, dtype: Value) -> str | None:
-    """In what frozen parameters are kept; E-OPTION-VALUE of those that are trained."""
-    if dtype is NIL:
-        return None
-    if optimizer is not FROZEN:
-        raise problem(
-            "E-OPTION-VALUE",
-            "group: :dtype says in what a frozen group is kept, and this one is trained",
-            hint="(group selector :frozen :dtype :bf16)",
-            option=":dtype",
-        )
-    return choice("group", "dtype", dtype, ("f32", "bf16", "f16"))
 
 
 def _cadence(every: Value, offset: Value) -> tuple[int, int]:
@@ -312,15 +304,16 @@ def groups(*arguments: Value) -> GroupsValue:
             )  # fmt: skip
         if at + 1 >= len(arguments):
             raise problem("E-CALL-KEYWORD", f"groups: :{name} has no value")
+        if name in options:
+            raise problem("E-TWICE", f"groups: :{name} stands twice", name=name)
         options[name] = arguments[at + 1]
         at += 2
     found = _flat(arguments[at:])
     ema_state = options.pop("ema-state", NIL) is not NIL
     values = {key: _option(key, value) for key, value in options.items()}
     if ema_state and values.get("ema") is None:
-        raise problem(
-            "E-OPTION-VALUE", "groups: :ema-state t without :ema", hint=":ema 0.999 :ema-state t"
-        )
+        told = "groups: :ema-state t without :ema"
+        raise problem("E-OPTION-VALUE", told, hint=":ema 0.999 :ema-state t")
     return GroupsValue(
         tuple(found),
         values.get("clip-norm"),
@@ -328,6 +321,14 @@ def groups(*arguments: Value) -> GroupsValue:
         values.get("ema"),
         ema_state,
     )
+
+
+_GROUP = "(group :rest (optim:adamw))"
+_ORDER = "options stand before the groups: (groups :clip-norm 1.0 (group ...))"
+
+
+def _option_name(value: Value) -> bool:
+    return value.__class__ is Symbol and value.name.lower() in GROUPS_OPTIONS
 
 
 def _flat(values: tuple[Value, ...]) -> list[GroupValue]:
@@ -338,11 +339,8 @@ def _flat(values: tuple[Value, ...]) -> list[GroupValue]:
         elif value.__class__ is Cons or value is NIL:
             found += _flat(tuple(proper("groups", value)))
         else:
-            raise problem(
-                "E-CONTRACT",
-                f"groups: {describe(value)} is no group",
-                hint="(group :rest (optim:adamw))",
-            )
+            told = f"groups: {describe(value)} is no group"
+            raise problem("E-CONTRACT", told, hint=_ORDER if _option_name(value) else _GROUP)
     return found
 
 
