@@ -135,7 +135,7 @@ def _cause(found: _Found) -> Cause:
     given = tuple(_range(a) for a in found.arrays if a.size)
     if origin is None:
         return Cause(found.node.operation, "", None, given)
-    return Cause(found.node.operation, origin.scope, origin.span, given)
+    return Cause(found.node.operation, origin.scope, origin.span, given, gradient=origin.grad)
 
 
 def _range(array: Any) -> dict[str, float]:

@@ -41,17 +41,20 @@ class Left(NamedTuple):
 
 class Cause(NamedTuple):
     """The operation that was first. `inputs`: minimum, maximum, non_finite of each. `left`: of a
-    step, the first scope in the forward pass whose scale left its history."""
+    step, the first scope in the forward pass whose scale left its history. `gradient`: whether the
+    operation is of the gradient of what the span shows."""
 
     operation: str
     scope: str
     span: Span | None = None
     inputs: tuple[Mapping[str, float], ...] = ()
     left: Left | None = None
+    gradient: bool = False
 
     def told(self) -> str:
         """As a message goes on."""
-        where = f"; ({self.operation} ...) in {self.scope or 'the root'} was first"
+        of = f" of the gradient of {_form(self.span)}" if self.gradient else ""
+        where = f"; ({self.operation} ...){of} in {self.scope or 'the root'} was first"
         if self.left is None:
             return where
         scope, scale, most, steps = self.left
@@ -60,6 +63,12 @@ class Cause(NamedTuple):
             f"{where}; the scale of {scope or 'the root'} left its history first: {scale:.3g}, "
             f"at most {most:.3g} by the values of step {known}"
         )
+
+
+def _form(span: Span | None) -> str:
+    """`(sqrt ...)` of a span."""
+    head = span.text.split()[0].rstrip(")") if span is not None and span.text.split() else "it"
+    return f"{head} ...)" if head.startswith("(") else head
 
 
 Explain = Callable[[Fault], "Cause | None"]
