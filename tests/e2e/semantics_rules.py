@@ -1,0 +1,270 @@
+"""Which tests hold each item of the design's page of semantics, of steps, bits and programs.
+
+The form of runtime_rules.py: words of an item, in the order of the page, and the tests; codes
+have their examples on the page of errors.
+"""
+
+from __future__ import annotations
+
+SECTIONS = ("A. The step", "B. Bits", "D. Memory and programs")
+
+ELSEWHERE = {
+    37: "a run is one process in this version: no collectives",
+    38: "a run is one process in this version: no rank is lost",
+    43: "docs/install.md says where it runs",
+}
+"""Items of which nothing is there that a test could hold."""
+
+OPEN = {
+    "and counts in `data/empty`": "the loss is 0, a metric of it nan; no step counts it",
+    "trips the guard and says so": "it trips the guard; the words are those of any other halt",
+}
+"""What of an item is not there."""
+
+TABLE = """
+# 1
+which must be whole (`E-BATCH-DIVIDE`)
+  E-BATCH-DIVIDE
+no parameter may reach a weight: `E-WEIGHT-DEPENDS`
+  E-WEIGHT-DEPENDS
+forward and backward of block j from the *same* p and s
+  test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask
+  test_microbatches_change_no_gradient_and_no_metric
+with several losses each has its L and n
+  test_players_move_at_once_each_by_its_own_loss
+`:clip-value`, then `:clip-norm`
+  test_clip_value_bounds_every_element
+  test_steps_of_adamw_with_clipping_are_pytorchs
+`grad/norm` reports n
+  test_the_norm_is_of_before_clipping_and_the_update_of_after
+e' = d e + (1-d) p' (e starts as p
+  test_ema_follows_the_new_parameter
+if ok and not stopped, every persistent value takes its next value
+  test_a_false_verdict_commits_nothing
+  test_skipped_steps_count_as_steps_and_not_as_updates
+No persistent byte is written before 7
+  test_a_write_to_a_parameter_before_the_commit_is_refused
+  test_a_step_is_gradient_then_update_then_commit
+`(ctx :step)` counts steps, `(ctx :updates)` committed ones
+  test_step_scalars_have_the_numbers_of_before_the_step
+  test_skipped_steps_count_as_steps_and_not_as_updates
+# 2
+Every record that writes persistent memory is a *commit record*
+  test_commit_calls_stay_last_and_in_order
+  test_the_gate_lets_through_what_the_verdict_allows
+persistent memory *is* the state of before the bad step
+  test_a_loss_that_is_no_number_halts_with_the_state_of_before
+writes `checkpoints/halt-STEP/` (state and the batch
+  test_a_loss_that_is_not_finite_halts_with_the_state_of_before_and_the_batch
+  test_a_halt_leaves_its_batch_beside_the_checkpoints_and_no_resume_takes_it
+`:off` without `:clip-norm` allows the overlap
+  test_without_guard_and_clip_there_is_no_norm_to_compute
+`:skip n`: n drops in the whole run
+  test_skipped_updates_are_counted_and_the_run_goes_on
+  test_more_skips_than_allowed_halt
+non-finite G with finite L halves c
+  test_gradients_that_overflow_f16_halve_the_scale_and_drop_the_update
+  test_a_loss_that_is_not_finite_is_the_guards_and_not_the_scales
+2,000 committed steps double it
+  test_the_loss_scale_doubles_after_many_steps
+# 3
+a read after `setf` sees the new value and the last `setf` counts
+  test_a_state_is_read_as_it_was_set_and_the_last_counts
+`:combine :mean` (default for floats), `:delta`
+  test_blocks_proposals_of_a_state_are_combined
+States are not differentiated
+  test_a_state_is_not_differentiated
+`W-BATCH-DEPENDENCE` with b
+  test_batch_norm_may_be_cut_into_blocks
+# 4
+The loss must be an affine combination of batch means
+  test_an_affine_combination_of_means_is_a_mean
+  test_an_affine_loss_may_be_cut_into_blocks
+Each `weighted-mean` is normalised by its own global W
+  test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask
+A term marked `per-block` counts as one of these (R2)
+  test_batch_norm_may_be_cut_into_blocks
+otherwise `E-OBJECTIVE-NONLINEAR`, naming the operation
+  E-OBJECTIVE-NONLINEAR
+  test_a_loss_that_is_no_mean_needs_one_block
+`(sum x)` over the batch is `W-OBJECTIVE-SUM`
+  W-OBJECTIVE-SUM
+  test_a_loss_that_is_a_sum_is_named
+A weight sum of 0 gives loss 0 and gradient 0
+  test_weights_of_nothing_give_a_loss_of_zero_and_move_nothing
+# 5
+a pass compiles its graph for B rows and, if N mod (B) is not 0, for the rows that are left
+  test_a_pass_is_exact_over_all_examples_with_a_short_last_batch
+  test_a_pass_sees_every_example_once_in_order_and_its_last_batch_is_short
+is evaluated once, at the end
+  test_a_ratio_of_sums_is_the_ratio_over_all
+A metric that cannot be cut so (a sort over the batch) is `W-METRIC-BATCHWISE`
+  W-METRIC-BATCHWISE
+  test_a_metric_over_a_pass_is_of_all_its_examples
+# 6
+a `step` event carries that very step's metrics
+  test_they_are_the_numbers_of_that_very_step
+# 7
+returns a stage, `:train` or `(text :train)`, or nil to end
+  test_a_curriculum_that_names_no_stage_is_told
+  test_what_a_curriculum_may_not_do_is_told_by_check
+assigning anything that outlives the call is `E-CURRICULUM-STATE`
+  E-CURRICULUM-STATE
+the latest log or pass that *fell due* at a step < t
+  test_a_curriculum_that_reads_a_metric_ends_the_run_by_it
+Last, best and since-best values are in `checkpoint.json`
+  test_a_curriculum_resumes_bit_for_bit_in_any_stage
+a stage whose graph lacks a parameter leaves it and its optimizer state untouched
+  test_a_stage_without_a_parameter_leaves_it_and_its_states_alone
+Without `curriculum` the stage is `:train`
+  test_the_file_trains_on_train_where_nothing_says_otherwise
+# 8
+are *step scalars*: weak doubles
+  test_a_step_scalar_enters_where_it_meets_a_tensor
+  test_step_scalars_are_those_of_before_the_step
+Control flow on one is `E-STAGE-TENSOR`
+  test_if_on_a_step_scalar_is_refused
+  test_numbers_and_texts_are_known_while_tracing_and_step_scalars_are_not
+# 9
+writes nothing persistent (the verifier: it has no commit records)
+  test_an_observer_writes_nothing
+knows nothing of diagnostics
+  test_without_a_selection_there_is_no_observer
+  test_a_metric_more_changes_no_bit
+`check` prints the mean cost
+  test_what_check_says_of_the_cost_is_the_work_of_the_observer
+A diagnostic added to a live run
+  test_a_live_run_is_asked_for_more_and_keeps_its_bits
+is refused with a `warning` event
+  test_numbers_that_do_not_fit_are_refused_and_the_run_goes_on
+# 10
+A value is rounded where the IR has a node
+  test_elementwise_work_is_one_rounding_a_node
+No fast-math flag is emitted
+  test_no_text_holds_a_fast_math_flag
+by a rule that does not count users
+  test_another_use_of_a_product_changes_no_bit
+folded in one fixed order, so AVX2, AVX-512 and NEON agree
+  test_every_width_gives_the_same_bits
+bf16 nodes inside a kernel are rounded
+  test_16_bits_are_rounded_alike_on_both_devices
+# 11
+Bits never depend on the thread count
+  test_bits_do_not_depend_on_threads
+  test_threads_change_no_bit_of_a_loop
+Bits depend on the *numerics key*
+  test_the_numerics_key_names_what_bits_depend_on
+goes on with `W-RESUME-NUMERICS`
+  test_other_numerics_resume_with_a_warning_that_names_them
+Not in the key: threads, vector width, cache contents
+  test_an_empty_and_a_full_cache_change_no_bit
+  test_logging_passes_and_checkpoints_change_no_bit
+  test_a_run_on_it_resumes_to_the_same_bits_whatever_is_fetched_ahead
+# 12
+Picks are written to `runs/SLUG/tuning.json` before step 0
+  test_a_plan_is_picked_once_and_run_with_its_workspace
+reused by every resume and fork
+  test_what_was_picked_first_is_taken_again_by_who_goes_on
+  test_a_fork_begins_with_its_parents_picks
+# 13
+Additions happen in ascending position
+  test_additions_happen_in_ascending_position
+indices are sorted once a step
+  test_a_sorted_scatter_has_the_bits_of_a_walk
+# 14
+the model scope at the call (with `@k` for the k-th call of a shared instance)
+  test_sites_are_scopes_with_numbers
+  test_the_second_opening_of_a_shared_scope_has_sites_of_its_own
+Numbers are Philox4x32-10
+  test_steps_sites_domains_seeds_and_iterations_differ
+  test_random_kernels_draw_what_the_references_draw
+*Row* is the index on the batch axis in the *global* batch
+  test_random_numbers_follow_the_row_and_the_seed
+  test_a_map_over_the_batch_draws_by_row_in_any_number_of_blocks
+`output/NAME` (step 0: R27)
+  test_random_numbers_are_keyed_by_the_output_and_by_the_row
+A recomputation draws the same
+  test_a_checkpoint_lowers_the_peak_and_changes_no_bit
+Microbatches, ranks, resume and devices change no number
+  test_microbatches_draw_and_train_as_one_batch
+Domain `init`, site = parameter path
+  test_each_parameter_has_random_bits_of_its_own
+  test_an_initial_value_moves_no_other_random_numbers
+the sign of R's diagonal made positive
+  test_orthogonal_has_orthonormal_rows_or_columns
+# 15
+keyed by (seed, loader, stage, epoch)
+  test_an_order_is_what_the_page_says
+  test_an_order_is_the_same_asked_at_once_or_one_by_one
+A mixture uses blocks of 1,024 positions with exact quotas
+  test_shares_of_a_mixture_are_exact_at_every_1024_rows
+come from an *index file* made once and cached by the content's hash
+  test_the_count_of_windows_is_known_again_without_reading
+`random` is keyed by (seed, stage, epoch, example, call)
+  test_random_in_map_is_of_the_epoch_and_the_example
+# 16
+which are pure and run under the same limits
+  test_a_call_from_outside_runs_under_the_same_limits
+# 17
+A snapshot is taken between two launches
+  test_a_snapshot_stays_as_it_was
+One write is in flight
+  test_the_writer_has_one_write_in_flight_and_gives_out_how_each_ended
+Exit 75 and 130 come after the write is durable
+  test_a_deadline_runs_the_passes_of_the_end_and_exits_75
+# 18
+fsync `events.jsonl`, rename to `step-STEP`
+  test_a_checkpoint_has_its_events_on_the_disk_before_it_is_there
+  test_death_at_any_act_leaves_whole_checkpoints
+else the old is renamed `step-STEP.attempt-N` first
+  test_one_that_differs_becomes_an_earlier_attempt_and_both_are_whole
+both kinds are swept when a run starts
+  test_death_at_any_act_leaves_a_whole_checkpoint_and_a_sweep_removes_the_rest
+a second is `E-RUN-LOCKED`
+  test_a_run_that_is_live_is_locked
+not ending in a newline writes one first
+  test_a_torn_last_line_is_passed_over_and_the_next_writer_starts_a_new_one
+done first on resume
+  test_a_pass_that_a_signal_breaks_off_is_done_first_on_resume
+each put once; `step-STEP/checkpoint.json` last
+  test_an_upload_that_is_killed_at_any_put_leaves_nothing_in_the_end
+A reader believes manifests only
+  test_an_upload_that_is_cut_off_before_its_manifest_is_not_listed
+# 19
+Replay runs the *same* plan in its checked build
+  test_a_halt_names_the_operation_its_place_and_what_it_was_given
+the report says "not reproduced"
+  test_what_a_replay_did_not_see_again_is_said_to_be_so
+# 33
+offsets fixed for the run, common to all plans
+  test_persistent_values_have_one_layout
+Peak = PERSISTENT + max TRANSIENT + INPUT + staging
+  test_the_peak_is_that_of_the_greatest_of_steps_passes_and_stages
+poisons it with NaN between launches
+  test_the_checked_build_poisons_what_programs_leave
+# 34
+all its readers are ordered before the commit record
+  test_a_value_of_a_commit_that_others_read_is_copied_last
+# 35
+which is always there and which tests run everywhere
+  test_a_provider_always_exists
+# 36
+Share the walk, not the text
+  test_emitted_kernels_give_what_the_interpreter_of_kernels_gives
+# 39
+`heartbeat` says the process lives
+  test_the_heartbeat_goes_on_while_it_compiles
+pid comes with the process's start time and the boot id
+  test_a_lock_says_which_process_has_it
+# 40
+At most two launches in flight
+  test_launches_in_flight_each_have_their_own_batch_scalars_and_results
+`:deadline` and signals end a run after a step
+  test_a_deadline_ends_a_run
+# 41
+Limits are counts, never clocks
+  test_limits_of_evaluation_are_set_in_the_file
+# 42
+SIGTERM while compiling: exit 75 with no checkpoint
+  test_a_signal_while_it_compiles_leaves_no_checkpoint
+"""

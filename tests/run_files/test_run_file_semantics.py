@@ -1,0 +1,151 @@
+"""What the page of semantics says of a step, tried by small runs: states, weights, stages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_file import HERE, arrays, events
+
+from sexpgpu_core import api
+from sexpgpu_core.spans import Source
+
+HEAD = '(require "sexpgpu/nn")\n(require "sexpgpu/optim")\n'
+DIGITS = "(defloader d (source (digits)) (stage :train :split (0 0.8)) (batch 16))\n"
+LOSS = """(defun objective (&key image label)
+  (metric "loss" (nn:cross-entropy (net image) label)))
+"""
+ADAM = "(defun optimizer () (groups (group :rest (optim:adamw :lr 1e-2 :weight-decay 0.1))))\n"
+RUN = "(defrun :steps 3 :seed 1 :microbatches {m} :checkpoint (:every 1 :keep 9) :log-every 1)\n"
+
+
+def trained(folder: Path, text: str, name: str = "it") -> Path:
+    file = folder / f"{name}.lisp"
+    file.write_text(text, encoding="utf-8")
+    done = api.run(file, runs_root=folder, name=name)
+    assert done.exit == 0, done.error
+    return done.folder
+
+
+def named(found: dict[str, Any], end: str) -> Any:
+    (value,) = [array for name, array in found.items() if name.endswith(end)]
+    return value
+
+
+TWICE = """(defmodel net (x)
+  (defstate twice () :init 0.0)
+  (defstate once () :init 0.0)
+  (setf twice (+ (* 0 twice) 5))
+  (setf twice (+ twice 1))
+  (setf once (+ once 1))
+  (metric "twice" twice)
+  (metric "once" once)
+  (nn:linear x 10))
+"""
+
+
+def test_a_state_is_read_as_it_was_set_and_the_last_counts(tmp_path: Path) -> None:
+    folder = trained(tmp_path, HEAD + DIGITS + TWICE + LOSS + ADAM + RUN.format(m=1))
+    told = [e["metrics"] for e in events(folder, "step")]
+    series = {end: next(k for k in told[0] if k.endswith(end)) for end in ("twice", "once")}
+    assert [m[series["twice"]] for m in told] == [6, 6, 6]
+    assert [m[series["once"]] for m in told] == [1, 2, 3]
+    for step in (1, 2, 3):
+        found = arrays(folder, step)
+        assert named(found, "/twice") == 6
+        assert named(found, "/once") == step
+
+
+COMBINED = """(defmodel net (x)
+  (defstate middle () :init 0.0)
+  (defstate rows () :init 0 :dtype :i32)
+  (defstate total () :init 0.0 :combine :delta)
+  (defstate most () :init 0.0 :combine :max)
+  (defstate least () :init 9.0 :combine :min)
+  (setf middle (mean x))
+  (setf rows (+ rows (sum (cast (= 0 (* 0 (slice x :axis 1 :end 1))) :i32))))
+  (setf total (+ total (sum x)))
+  (setf most (max most (reduce-max x)))
+  (setf least (min least (reduce-min (+ x 0.5))))
+  (nn:linear x 10))
+"""
+
+
+COMBINED_FILE = HEAD + DIGITS + COMBINED + LOSS + ADAM
+
+
+def test_blocks_proposals_of_a_state_are_combined(tmp_path: Path) -> None:
+    made = {
+        m: arrays(trained(tmp_path, COMBINED_FILE + RUN.format(m=m), f"m{m}")) for m in (1, 2, 4)
+    }
+    assert named(made[1], "/rows") == 3 * 16
+    assert 0 < named(made[1], "/least") < named(made[1], "/most")
+    for m in (2, 4):
+        assert named(made[m], "/rows") == named(made[1], "/rows")
+        for end in ("/most", "/least"):
+            assert named(made[m], end) == named(made[1], end)
+        for end in ("/middle", "/total"):
+            assert np.allclose(named(made[m], end), named(made[1], end), rtol=1e-5)
+
+
+def test_a_state_is_not_differentiated() -> None:
+    model = "(defmodel net (x) (defstate s () :init 1.0) (defparam w () :init 2.0) {}\n"
+    model += "  (* s (nn:linear x 10)))\n"
+    texts = [
+        HEAD + DIGITS + model.format(form) + LOSS + ADAM + RUN.format(m=1)
+        for form in ("(setf s (* 1.0 w))", "(setf s (* 2 s))")
+    ]
+    for text in texts:
+        found = api.check(Source(str(HERE / "changed.lisp"), text)).diagnostics
+        (told,) = [d for d in found if d.code == "E-PARAM-UNREACHED"]
+        assert "net/w" in told.message
+
+
+NOTHING = """(defun objective (&key image label)
+  (metric "loss" (weighted-mean (cross-entropy (net image) label) (* 0.0 (cast label :f32)))))
+"""
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_weights_of_nothing_give_a_loss_of_zero_and_move_nothing(
+    blocks: int, tmp_path: Path
+) -> None:
+    model = "(defmodel net (x) (nn:linear x 10))\n"
+    plain = "(defun optimizer () (groups (group :rest (optim:sgd :lr 1.0))))\n"
+    text = HEAD + DIGITS + model + NOTHING + plain + RUN.format(m=blocks)
+    folder = trained(tmp_path, text)
+    told = [e["metrics"] for e in events(folder, "step")]
+    assert [m["train/objective"] for m in told] == [0, 0, 0]
+    assert [m["train/loss"] for m in told] == ["nan"] * 3  # the mean of nothing
+    first, last = arrays(folder, 1), arrays(folder, 3)
+    assert np.array_equal(named(first, "linear/w"), named(last, "linear/w"))
+    assert np.any(named(first, "linear/w"))
+
+
+STAGES = """(defloader d (source (digits))
+  (stage :warm :split (0 0.4)) (stage :train :split (0.4 0.8)) (batch 16))
+(defmodel net (x) (nn:linear x 10))
+(defmodel more (x) (nn:linear x 10))
+(defun objective (&key image label)
+  (metric "loss" (nn:cross-entropy
+    (if (eq (ctx :stage) :warm) (net image) (+ (net image) (more image))) label)))
+"""
+CURRICULUM = "(defun curriculum () (if (< (ctx :step) 2) :warm :train))\n"
+
+
+def test_a_stage_without_a_parameter_leaves_it_and_its_states_alone(tmp_path: Path) -> None:
+    folder = trained(tmp_path, HEAD + STAGES + ADAM + CURRICULUM + RUN.format(m=1))
+    one, two, three = (arrays(folder, step) for step in (1, 2, 3))
+    of = [name for name in one if "more/linear" in name]
+    assert len(of) == 6  # two parameters and the moments of each
+    for name in of:
+        assert np.array_equal(one[name], two[name]), name
+        assert not np.array_equal(two[name], three[name]), name
+    assert not np.array_equal(named(one, "params:net/linear/w"), named(two, "params:net/linear/w"))
+
+
+def test_the_file_trains_on_train_where_nothing_says_otherwise(tmp_path: Path) -> None:
+    folder = trained(tmp_path, HEAD + STAGES + ADAM + RUN.format(m=1))
+    assert [e["stage"] for e in events(folder, "stage")] == ["train"]
