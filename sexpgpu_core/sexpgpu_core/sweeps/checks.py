@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, Problems, nearest, problem
@@ -10,8 +12,13 @@ from ..evaluator.builtins.listing import proper
 from ..evaluator.evaluator import Evaluator
 from ..evaluator.values import Value
 from ..experiment.declarations import Experiment, Sweep
+from ..spans import Span
+from ..staging.faults import operand_spans
 from ..staging.forms.knobs import check_knob
 from .points import draws, few, over, rank, repeated, rows
+
+DRAWN = {"E-SWEEP-SHAPE": ["random"]}
+"""What is wrong with a draw, where no other option is named."""
 
 
 def check_sweeps(experiment: Experiment, evaluator: Evaluator) -> None:
@@ -42,6 +49,8 @@ def _shaped(sweep: Sweep, experiment: Experiment) -> None:
             raise problem("E-KNOB-TWICE", f"sweep {sweep.name}: {knob} stands twice", knob=knob)
         seen.add(knob)
     for knob in over(sweep):
+        if over(sweep).count(knob) > 1:
+            raise problem("E-KNOB-TWICE", f"sweep {sweep.name}: :over {knob} twice", knob=knob)
         _known("E-KNOB-UNKNOWN", f"sweep {sweep.name}: :over no knob", knob, experiment.knobs)
         if knob not in seen:
             raise _shape(sweep, f":over {knob}, which the sweep does not vary")
@@ -92,11 +101,50 @@ def _ranked(sweep: Sweep, experiment: Experiment) -> None:
 
 
 def _placed(found: Diagnostic, sweep: Sweep) -> Diagnostic:
-    """At the sweep, where it has no place or one in a form that was made for `:where`."""
+    """At the words of the sweep that are wrong; where it has no place or one in a form that was
+    made for `:where`, at the sweep."""
     own = sweep.span.source if sweep.span is not None else None
-    if found.span is not None and found.span.source is own:
+    if found.span is not None and found.span.source is own and found.span != sweep.span:
         return found
-    return found._replace(span=sweep.span, edit=None)
+    return found._replace(span=_words(found, sweep) or sweep.span, edit=None)
+
+
+def _words(found: Diagnostic, sweep: Sweep) -> Span | None:
+    """The value, row or option that a diagnostic names."""
+    options = _options(sweep)
+    if found.code == "E-VARIANT-UNKNOWN":
+        return options.get("variant")
+    knob, value = found.facts.get("knob") or found.facts.get("written"), found.facts.get("value")
+    named = re.findall(r":([a-z]+)", found.message) + DRAWN.get(found.code, [])
+    asked = [key for key in named if key in options]
+    if knob is None and asked:
+        return options[asked[0]]
+    if "over" in asked:
+        return _first(operand_spans(options["over"]), knob)
+    varied = [key for key in ("grid", "zip", "random") if key in options]
+    found_rows = [
+        (row, parts)
+        for key in varied
+        for row in operand_spans(options[key])
+        for parts in [operand_spans(row)]
+        if parts and parts[0].text.lower() == knob
+    ]
+    if not found_rows:
+        return None
+    row, parts = found_rows[-1 if found.code == "E-KNOB-TWICE" else 0]
+    if value is None:
+        return parts[0]
+    return _first([s for part in parts[1:] for s in operand_spans(part)], value) or row
+
+
+def _first(spans: list[Span], text: str | None) -> Span | None:
+    return next((s for s in spans if s.text.lower() == str(text).lower()), None)
+
+
+def _options(sweep: Sweep) -> dict[str, Span]:
+    """Where the value of each option stands."""
+    words = operand_spans(sweep.span) if sweep.span is not None else []
+    return {a.text[1:].lower(): b for a, b in pairwise(words) if a.text.startswith(":")}
 
 
 def _rows(sweep: Sweep) -> Iterator[tuple[str, list[Value]]]:

@@ -359,7 +359,7 @@ def _draw(d: Declaration, tail: Cons) -> tuple[str, str, list[Slot]]:
     if word not in ("uniform", "log-uniform", "choice"):
         raise problem(
             "E-SWEEP-SHAPE", f"{word} is no distribution", hint="uniform, log-uniform or choice"
-        ).locate(d.span)
+        ).locate(element_span(head))
     return knob_name(d.name(name)), word, [d.slot(t, "a bound") for t in rest]
 
 
