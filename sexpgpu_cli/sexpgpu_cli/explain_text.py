@@ -30,6 +30,8 @@ def lines(found: dict[str, Any], asked: Collection[str]) -> list[str]:
             left = len(found[name]) - len(rows)
             more = f", {len(found[name])} of them" if left else ""
             told += ["", f"{title}{more}:", *(f"  {line}" for line in make(rows))]
+    if found.get("missing"):
+        told += [f"dropped, as the file has none: {' '.join(found['missing'])}"]
     told += [_refused(row) for row in found.get("not_fused", ())]
     if not asked or "passes" in asked:
         told += ["", *_written(found)]
@@ -54,7 +56,12 @@ def _parameters(rows: list[Row]) -> list[str]:
         for r in rows
     ]  # fmt: skip
     head = ["parameter", "type", "group", "lr", "decay", "kept in", "read by", "init"]
-    return table(head, cells, left=2)
+    resumed = bool(rows) and "fate" in rows[0]
+    if resumed:
+        head.insert(1, "resumed")
+        for cell, row in zip(cells, rows):
+            cell.insert(1, row["fate"])
+    return table(head, cells, left=2 + resumed)
 
 
 def _readers(row: Row) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import api
 from .api import Sets
@@ -16,6 +16,10 @@ from .diagnostics import nearest, problem
 from .lisp_files import read_source
 from .registry import Registry
 from .spans import Source
+
+if TYPE_CHECKING:
+    from .checkpoint.folder import Saved
+    from .runtime.job import Job
 
 
 def graph_text(
@@ -86,10 +90,11 @@ def explanation(
     point: str | None = None,
     device_name: str | None = None,
     model: str = "",
+    saved: Saved | None = None,
 ) -> dict[str, Any]:
     """What the compiler made of a file, by the keys of schemas/explain.json. `model`: of a device
     that reports what its programs would take on it, such as H200. The speed of any other device
-    is measured, where it is not known yet."""
+    is measured, where it is not known yet. `saved`: a checkpoint that it would go on from."""
     from .compile.explanation import explained
     from .compile.forecast import measured
 
@@ -101,10 +106,22 @@ def explanation(
     operations = api.operations(loaded.registry)
     if row is not None and row.report:
         report = loaded.registry.load("devices", device.name, "report")(compiled, model)
-        return {**facts, **explained(compiled, device, operations), **report}
-    if model:
+        told = {**facts, **explained(compiled, device, operations), **report}
+    elif model:
         raise problem("E-USAGE-VALUE", f"--gpu says nothing of the device {device.name}")
-    return {**facts, **explained(compiled, device, operations, measured(device, operations, None))}
+    else:
+        speed = measured(device, operations, None)
+        told = {**facts, **explained(compiled, device, operations, speed)}
+    return told if saved is None else _foreseen(told, compiled.job, saved)
+
+
+def _foreseen(told: dict[str, Any], job: Job, saved: Saved) -> dict[str, Any]:
+    """With what would become of each parameter in a resume, and what would be dropped."""
+    from .runtime.fates import foreseen
+
+    fates = foreseen(job, saved)
+    rows = [{**row, "fate": fates.get(row["path"], "kept")} for row in told["parameters"]]
+    return {**told, "parameters": rows, "missing": [p for p, k in fates.items() if k == "missing"]}
 
 
 def evaluate(

@@ -172,6 +172,11 @@ def test_parameters_that_are_named_begin_anew_and_all_others_go_on(mine: Folder)
     assert asked[:3] == ["--resume", "one", "--resume-changed"]
     globs = [f"network/layers/linear-{at}/**" for at in (2, 3)]
     assert asked[3:] == [word for glob in globs for word in ("--resume-params", glob)]
+    seen = mine.quick("explain", *still, "--resume", "one", "--section", "parameters", "--json")
+    held(seen, 0)
+    validate(seen.document)
+    foreseen = {row["path"]: row["fate"] for row in seen.document["parameters"]}
+    assert foreseen["network/layers/linear/w"] == "kept"
     done = mine("run", *still, *asked, "--detach", "--json")
     held(done, 0)
     held(mine.quick("status", "one", "--until", "done", "--timeout", "60"), 0)
@@ -180,12 +185,16 @@ def test_parameters_that_are_named_begin_anew_and_all_others_go_on(mine: Folder)
     linear = "network/layers/linear"
     kinds = {f"{linear}-2": "reshaped", f"{linear}-3": "new"}
     assert resumed["fates"] == {f"{at}/{n}": kind for at, kind in kinds.items() for n in "bw"}
+    assert {path: kind for path, kind in foreseen.items() if kind != "kept"} == resumed["fates"]
     held(mine.quick("run", *still, "--name", "anew", "--seed", "3", "-q"), 0)
     now, anew = arrays(mine.made("one")), arrays(mine.made("anew"))
     assert set(now) == set(anew)
     for name, value in now.items():
         begun = name.rpartition("/")[0] in kinds
         assert np.array_equal(value, (anew if begun else kept)[name]), name
+    back = mine.quick("explain", "x.lisp", "--resume", "one@21", "--section", "parameters")
+    held(back, 0)
+    assert "dropped, as the file has none: network/layers/linear-3/b network" in back.out
     again = mine.quick("run", *still, *asked, "--json")
     held(again, 0)  # the same command once more goes on: nothing differs now
     assert "W-RESUME-PARAM" not in again.err

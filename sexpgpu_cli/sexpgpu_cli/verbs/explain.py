@@ -14,7 +14,7 @@ from sexpgpu_core.diagnostics import Code, Problem, catalogue, nearest, problem
 from sexpgpu_core.diagnostics.example import example
 from sexpgpu_core.records import NamedTuple
 
-from .. import explain_text, files
+from .. import explain_text, files, names
 from ..answer import Answer, bounded, cut, document
 from ..flags import verb
 from ..invocation import Invocation, selection_flags
@@ -23,11 +23,11 @@ PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"
 """Where an example of a frame stands, if not in a file of its own."""
 
 
-FLAGS = "--device, --gpu, --section, --path and --passes are of a FILE"
+FLAGS = "--device, --gpu, --section, --path, --passes and --resume are of a FILE"
 SECTIONS = (
     *("parameters", "groups", "scopes", "memory", "kernels", "passes", "numerics", "dependence"),
 )
-LISTS = (*SECTIONS, "patterns", "not_fused")
+LISTS = (*SECTIONS, "patterns", "not_fused", "missing")
 
 
 class Asked(NamedTuple):
@@ -38,6 +38,7 @@ class Asked(NamedTuple):
     sections: tuple[str, ...]
     path: str | None
     passes: bool
+    resume: str | None
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -52,6 +53,7 @@ class Asked(NamedTuple):
     @property
     def flags(self) -> str:
         words = [("--device", self.device), ("--gpu", self.gpu), ("--path", self.path)]
+        words += [("--resume", self.resume)]
         words += [("--section", section) for section in self.sections]
         told = "".join(f" {flag} {shlex.quote(value)}" for flag, value in words if value)
         return told + " --passes" * self.passes
@@ -66,6 +68,12 @@ class Asked(NamedTuple):
 )
 @click.option("--path", metavar="GLOB", help="Only what is of these scopes and parameters.")
 @click.option("--passes", is_flag=True, help="What each pass of the compiler did as well.")
+@click.option(
+    "--resume",
+    metavar="RUN[@STEP]",
+    type=names.SAVE,
+    help="Which parameters would go on from there, and which begin anew.",
+)
 def explain(
     invocation: Invocation,
     name: str,
@@ -75,12 +83,13 @@ def explain(
     sections: tuple[str, ...],
     path: str | None,
     passes: bool,
+    resume: str | None,
 ) -> Answer:
     """Say what the compiler made of FILE, or what CODE means and what to do about it."""
-    asked = Asked(device, gpu, sections, path, passes)
+    asked = Asked(device, gpu, sections, path, passes, resume)
     if _is_file(name):
         return _file(invocation, name, selection, asked)
-    if asked != (None, "", (), None, False):
+    if asked != (None, "", (), None, False, None):
         raise problem("E-USAGE-VALUE", f"{name} is a code: of it there is one page", hint=FLAGS)
     return page(invocation, find(name))
 
@@ -93,7 +102,9 @@ def _file(invocation: Invocation, name: str, selection: dict[str, Any], asked: A
     from sexpgpu_core import inspection
 
     source = files.read(name) if name == "-" else name
-    found = inspection.explanation(source, device_name=asked.device, model=asked.gpu, **selection)
+    saved = names.save_of(invocation, asked.resume)[1] if asked.resume is not None else None
+    chosen_by = {"device_name": asked.device, "model": asked.gpu, "saved": saved, **selection}
+    found = inspection.explanation(source, **chosen_by)
     chosen = [s for s in found["sections"] if not asked.sections or s in asked.sections]
     shown = {k: v for k, v in found.items() if k not in found["sections"] or k in chosen}
     shown["sections"] = chosen

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 
-from ..checkpoint.folder import Checkpoint
+from ..checkpoint import tensors
+from ..checkpoint.folder import Checkpoint, Saved, file_of
 from ..checkpoint.tensors import dtype_of
 from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from ..ir.types import Type
@@ -72,6 +74,21 @@ def fitted(job: Job, checkpoint: Checkpoint, globs: Sequence[str]) -> list[Fate]
     for fate in found:
         _begin_anew(checkpoint, fate, here)
     return found
+
+
+def foreseen(job: Job, saved: Saved) -> dict[str, str]:
+    """What would differ if the job went on from a checkpoint, of which no array is read: path ->
+    kind."""
+    there: dict[str, Type] = {}
+    for file in saved.document["files"]:
+        there.update(typed(saved.path / file["path"], file["path"]))
+    return {fate.path: fate.kind for fate in differing(there, job.persistent.saved)}
+
+
+def typed(path: Path, file: str) -> dict[str, Type]:
+    """Types of the values in a checkpoint's file."""
+    named = tensors.header(path)
+    return {file_of(file, name): Type(dtype, shape) for name, (dtype, shape) in named.items()}
 
 
 def _types(checkpoint: Checkpoint) -> dict[str, Type]:

@@ -4,17 +4,16 @@ the events, and compared with what the saver wrote. Nothing is replayed here."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from ..checkpoint import tensors
-from ..checkpoint.folder import Saved, file_of
+from ..checkpoint.folder import Saved
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, diagnostic
 from ..ir.types import Type
 from ..records import NamedTuple
 from .curriculum import default_key
 from .events import Event, numbers
+from .fates import typed
 from .job import Job
 from .ledger import Ledger
 from .manifest import goals
@@ -57,7 +56,7 @@ def _tensors(saved: Saved, job: Job) -> Iterator[str]:
     """Each persistent value lies in its file, of its type; nothing else does."""
     there: dict[str, Type] = {}
     for file in saved.document["files"]:
-        there.update(_typed(saved.path / file["path"], file["path"]))
+        there.update(typed(saved.path / file["path"], file["path"]))
     here = job.persistent.saved
     for name in sorted({*here, *there}):
         if name not in there:
@@ -66,11 +65,6 @@ def _tensors(saved: Saved, job: Job) -> Iterator[str]:
             yield f"{name} is not of this experiment"
         elif here[name] != there[name]:
             yield f"{name} is {there[name]}, not {here[name]}"
-
-
-def _typed(path: Path, file: str) -> dict[str, Type]:
-    named = tensors.header(path)
-    return {file_of(file, name): Type(dtype, shape) for name, (dtype, shape) in named.items()}
 
 
 # -- the document
