@@ -154,6 +154,7 @@ class Registry:
             f"no {_one(hook)} is named {name}",
             hint=f"did you mean {near}?" if near else listed,
             given=name,
+            written=name,
             nearest=near,
         )
 

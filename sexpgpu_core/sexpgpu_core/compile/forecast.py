@@ -166,7 +166,7 @@ def launches(traces: Traces) -> dict[str, int]:
         names = {due: n for n, due in steps_of(key, stage, traces.stages).items()}
         for at, due in enumerate(course):
             name = names.get(due) or next(iter(names.values()))
-            found[name] = found.get(name, 0) + len(range(at, steps, len(course)))
+            found[name] = found.get(name, 0) + (steps - at - 1) // len(course) + 1
         every = traces.experiment.run.diagnostics.every
         found[observer_of(key, traces.stages)] = steps // every if every else 0
     for name, trace in traces.passes.items():

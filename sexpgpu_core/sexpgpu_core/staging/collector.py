@@ -16,6 +16,10 @@ Statistic = Callable[..., Any]
 type, name, load and facts (data.statistics)."""
 
 
+FILES = ("loader", "pass", "output")
+"""Kinds of what series and files of a run are named after."""
+
+
 class Collector:
     """Filled in the order of evaluation; read when the file is at its end.
 
@@ -54,6 +58,13 @@ class Collector:
 
     def claim(self, kind: str, name: str, span: Span | None) -> None:
         """Note where a name is declared; E-TWICE if it was before."""
+        if kind in FILES and ("/" in name or name.startswith(".")):
+            raise problem(
+                "E-FORM-SHAPE",
+                f"{kind} {name}: the name is part of series and of files, so it has no /",
+                hint=f"{kind} {name.replace('/', '-').strip('.-') or 'val'}",
+                written=name,
+            ).locate(span)
         key = (kind, name)
         if key in self.spans:
             first = self.spans[key]

@@ -166,17 +166,29 @@ def _missing(scanned: Scan, collector: Collector, evaluator: Evaluator) -> list[
 
 
 def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:
-    """Names that passes and targets use."""
+    """Names that passes and targets use; functions that are called with nothing."""
     found: list[Diagnostic] = []
+    for function in (experiment.optimizer, experiment.curriculum):
+        if function is not None and function.least:
+            told = f"{function.name} is called with nothing, and its lambda list wants more"
+            row = diagnostic("E-CONTRACT", told, span=function.span,
+                             hint=f"(defun {function.name} () ...)")  # fmt: skip
+            found.append(row)
     for p in experiment.passes.values():
+        if p.name == "train":
+            told = "pass train and the stage that trains both report train/..."
+            row = diagnostic("E-TWICE", told, span=p.span, hint="another name", written=p.name)
+            found.append(row)
         if p.loader is not None or p.stage is not None:
             error = _stage_error(experiment, p.loader, p.stage or "")
             if error is not None:
                 found.append(error.locate(p.span).diagnostic)
         if p.output is not None and p.output not in experiment.outputs:
             near = nearest(p.output, experiment.outputs)
-            hint = f"did you mean {near}?" if near else None
-            row = diagnostic("E-OUTPUT", f"no output {p.output}", span=p.span, hint=hint)
+            known = f"outputs: {' '.join(experiment.outputs)}" if experiment.outputs else ""
+            hint = f"did you mean {near}?" if near else known or "(defoutput name (&key x) form...)"
+            row = diagnostic("E-OUTPUT", f"no output {p.output}", span=p.span, hint=hint,
+                             written=p.output, nearest=near)  # fmt: skip
             found.append(row)
     found += not_kept(experiment)
     if experiment.curriculum is None:

@@ -47,8 +47,8 @@ def default_initializer(shape: tuple[int, ...]) -> Initializer:
     return Initializer("lecun") if len(shape) >= 2 else Initializer("number", (0.0,))
 
 
-def initializer_of(value: Value, name: str, span: Any) -> Initializer:
-    """The initializer that `:init` gives; E-OPTION-VALUE."""
+def initializer_of(value: Value, name: str, span: Any, option: str = "init") -> Initializer:
+    """The initializer that an option gives; E-OPTION-VALUE."""
     if isinstance(value, Initializer):
         return value
     if is_number(value):
@@ -57,7 +57,7 @@ def initializer_of(value: Value, name: str, span: Any) -> Initializer:
     near = nearest(word, KINDS) if word else None
     raise problem(
         "E-OPTION-VALUE",
-        f":init of {name} is {describe(value)}",
+        f":{option} of {name} is {describe(value)}",
         hint=f"did you mean ({near})?"
         if near
         else "a number or an initializer: (normal 0.02), (lecun), 0",

@@ -349,12 +349,21 @@ def _text(value: Value) -> str:
 
 MOST = 4
 """Patterns of due groups of a stage: each is a program of its own."""
+LONGEST = 2**20
+"""Steps after which the patterns repeat: each is kept."""
 
 
 def cycle(optimization: Optimization) -> tuple[frozenset[int], ...]:
     """Indices of the groups that are due, by step modulo the length. E-GROUP-PATTERNS."""
     trained = [(i, g) for i, g in enumerate(optimization.groups) if not g.frozen]
     length = math.lcm(*(g.every for _, g in trained))
+    if length > LONGEST:
+        slow = max((g for _, g in trained), key=lambda g: g.every)
+        raise problem(
+            "E-OPTION-VALUE",
+            f"which groups are due repeats after {length:,} steps, more than {LONGEST:,}",
+            hint="a smaller :every, or one that is a multiple of the others'",
+        ).locate(slow.span)
     found: list[frozenset[int]] = []
     patterns: set[frozenset[int]] = set()
     for step in range(length):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from ..diagnostics import problem
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import Function, Value, first_value
+from ..evaluator.values import Function, MultipleValues, Value, first_value
 from ..experiment.declarations import Experiment
 from ..ir.graph import Value as Node
 from ..ir.operation import Operations
@@ -59,7 +59,7 @@ class OutputProgram(Program):
             t.part, t.context = "output", t.context._replace(place="U")
             asked = Fields(dict.fromkeys(self.output.fields, True), False)
             function = self.output.function
-            value = first_value(function.call(*self._arguments(function, given, asked)))
+            value = function.call(*self._arguments(function, given, asked))
             return self._read_off(value)
         finally:
             at.tracer = None
@@ -153,6 +153,14 @@ class OutputProgram(Program):
 
     def _tensors(self, value: Value) -> dict[str, Node]:
         """The result by name: the output's own for a tensor alone; E-OUTPUT."""
+        if value.__class__ is MultipleValues and len(value) > 1:
+            raise problem(
+                "E-OUTPUT",
+                f"output {self.output.name} returns {len(value)} values, wants a tensor or a batch",
+                hint="(batch :image x :score y) gives several",
+                output=self.output.name,
+            ).locate(self.output.span)
+        value = first_value(value)
         items = value.items if isinstance(value, Named) and value.kind == "batch" else None
         if items is None and isinstance(value, Tensor):
             items = {self.output.name: value}

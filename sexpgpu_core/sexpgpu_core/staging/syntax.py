@@ -28,6 +28,8 @@ from ..spans import Span
 from .faults import describe
 
 LIST = core_symbol("LIST")
+LARGEST = 2**53
+"""The greatest integer of a declaration: doubles, which counts meet, hold all up to it."""
 
 
 class Slot:
@@ -48,18 +50,21 @@ class Slot:
         )
         return found.locate(self.span)
 
-    def integer(self, least: int | None = None, most: int | None = None) -> int:
+    def integer(self, least: int | None = None, most: int | None = LARGEST) -> int:
         wrong = self.value.__class__ is not int
         if wrong or (least is not None and self.value < least):
             raise self.refuse("an integer" if least is None else f"an integer from {least}")
         if most is not None and self.value > most:
-            raise self.refuse(f"an integer from {least} to {most:,}")
+            raise self.refuse(f"an integer {'' if least is None else f'from {least} '}to {most:,}")
         return self.value  # type: ignore[no-any-return]
 
     def number(self) -> float:
         if self.value.__class__ not in (int, float, Ratio):
             raise self.refuse("a number")
-        return float(self.value)
+        try:
+            return float(self.value)
+        except OverflowError:
+            raise self.refuse("a number that a double can be") from None
 
     def above(self, bound: float) -> float:
         """A number above a bound."""

@@ -37,7 +37,7 @@ class Named(Staged):
 
 
 def _named(kind: str, arguments: tuple[Value, ...]) -> Named:
-    if len(arguments) % 2:
+    if len(arguments) % 2 or not arguments:
         raise problem("E-CALL-ARGUMENTS", f"{kind} takes names and tensors: ({kind} :x x)")
     found: dict[str, Tensor | Handle] = {}
     for key, value in zip(arguments[::2], arguments[1::2]):
@@ -47,6 +47,8 @@ def _named(kind: str, arguments: tuple[Value, ...]) -> Named:
             raise problem(
                 "E-STAGE-VALUE", f"{kind}: :{key.name.lower()} is {describe(value)}, wants a tensor"
             )
+        if key.name.lower() in found:
+            raise problem("E-TWICE", f":{key.name.lower()} of {kind} stands twice")
         found[key.name.lower()] = value
     return Named(kind, found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import Change, Edit, problem
+from ...diagnostics import Change, Edit, Problem, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, T, Value, make_list
 from ...ir.types import FLOATS, Type
@@ -98,6 +98,12 @@ def _options(d: Declaration, rest: Value) -> tuple[dict[str, Slot], Value]:
         name = option_name(d, rest.car, OUTPUT_OPTIONS, "an output")
         if rest.car.cdr.__class__ is not Cons:
             raise d.refuse(f":{name} has no value", rest, hint=f"(:{name} t)")
+        if rest.car.cdr.cdr is not NIL:
+            raise d.refuse(f"(:{name} t) has nothing more", rest.car.cdr.cdr, hint=f"(:{name} t)")
+        if name in found:
+            raise problem("E-TWICE", f":{name} of an output stands twice").locate(
+                element_span(rest)
+            )
         found[name] = d.slot(rest.car.cdr, f":{name} of an output")
         rest = rest.cdr
     return found, rest
@@ -156,6 +162,13 @@ def _option(d: Declaration, key: str, tail: Cons) -> Any:
     return d.slot(tail, f":{key} of a field")
 
 
+def _dtype(name: str, slot: Slot | None) -> str:
+    try:
+        return dtype_of(name, NIL if slot is None else slot.value, "f32")
+    except Problem as unknown:
+        raise unknown.locate(None if slot is None else slot.span) from None
+
+
 def _field(d: Declaration, output: str, name: str, options: dict[str, Any]) -> Field:
     """A field with a type of its own; E-OUTPUT without a shape."""
     if "shape" not in options:
@@ -166,13 +179,15 @@ def _field(d: Declaration, output: str, name: str, options: dict[str, Any]) -> F
             field=name,
         ).locate(d.span)
     shape = shape_value(options["shape"])
-    dtype = dtype_of(name, options["dtype"].value if "dtype" in options else NIL, "f32")
+    dtype = _dtype(name, options.get("dtype"))
     random = options.get("random")
     if random is None:
         return Field(Type(dtype, shape), None)
-    drawn = initializer_of(random.value, name, random.span)
+    drawn = initializer_of(random.value, name, random.span, "random")
     if drawn.kind != "number" and dtype not in FLOATS:
         raise problem(
-            "E-OUTPUT", f"the field {name} of {output} is {dtype}, and only floats are drawn"
+            "E-OUTPUT",
+            f"the field {name} of {output} is {dtype}, and only floats are drawn",
+            hint=":dtype :f32, or no :random",
         ).locate(random.span)
     return Field(Type(dtype, shape), drawn)

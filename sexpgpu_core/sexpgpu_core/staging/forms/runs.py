@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ...diagnostics import Problem, problem
 from ...evaluator.definitions import native_macro
-from ...evaluator.values import NIL, Cons, Symbol, T, Value
+from ...evaluator.values import NIL, Cons, Symbol, T, Value, list_items
 from ...experiment.declarations import (
     PRECISIONS,
     CheckpointDeclaration,
@@ -15,8 +16,10 @@ from ...experiment.declarations import (
     RunDeclaration,
     TargetDeclaration,
 )  # fmt: skip
+from ...reader import element_span
 from ..host import host
 from ..syntax import (
+    LARGEST,
     Declaration,
     Slot,
     each,
@@ -46,7 +49,7 @@ def read_steps(d: Declaration, tail: Cons) -> list[Any]:
 def made_steps(slots: list[Slot]) -> tuple[int | str, ...]:
     """Steps and "end"."""
     found: list[int | str] = []
-    for s in slots:
+    for s in _steps_of(slots):
         if s.value.__class__ is Symbol and s.value.keyword and s.value.name == "END":
             found.append("end")
         else:
@@ -54,18 +57,32 @@ def made_steps(slots: list[Slot]) -> tuple[int | str, ...]:
     return tuple(found)
 
 
+def _steps_of(slots: list[Slot]) -> Iterator[Slot]:
+    """Those that were written, and of a variable's list each element."""
+    for s in slots:
+        if s.value.__class__ is not Cons:
+            yield s
+            continue
+        for item in list_items(s.value):
+            each_of = Slot(s.form, s.span, "a step of :at")
+            each_of.value = item
+            yield each_of
+
+
 @native_macro("defrun")
 def defrun(form: Cons, environment: Value) -> Value:
     """(defrun :steps n | :epochs n | :until (KEY n) option...): the run; last, once."""
     d = Declaration(form)
-    read = {k: _run_option(d, k, t) for k, t in each(d, keyword_pairs(d, form.cdr, RUN_OPTIONS))}
-    lengths = [k for k in ("steps", "epochs", "until") if k in read]
+    written = keyword_pairs(d, form.cdr, RUN_OPTIONS)
+    read = {k: _run_option(d, k, t) for k, t in each(d, written)}
+    lengths = [k for k in written if k in ("steps", "epochs", "until")]
     if len(lengths) != 1:
+        again = [t for t in tails(form.cdr) if lengths and t.cdr is written[lengths[-1]]]
         raise problem(
             "E-OPTION-VALUE" if lengths else "E-MISSING",
             "defrun says one of :steps, :epochs and :until",
             hint="(defrun :steps 1000)",
-        ).locate(d.span)
+        ).locate(element_span(again[0]) if again else d.span)
     d.finish = lambda: _finish_run(d, read)
     return d.expansion()
 
@@ -129,20 +146,19 @@ def _finish_run(d: Declaration, read: dict[str, Any]) -> Value:
     if collector.run is not None:
         raise problem("E-TWICE", "defrun stands twice").locate(d.span)
 
-    def number(key: str, default: int | None, least: int = 1) -> Any:
-        return read[key].integer(least) if key in read else default
+    def number(key: str, default: int | None) -> Any:
+        return read[key].integer(1) if key in read else default
 
     until = read.get("until")
-    device = read["device"].python() if "device" in read else None
     collector.run = RunDeclaration(
         number("steps", None),
         number("epochs", None),
-        (until[0], int(until[1].above(0))) if until else None,
-        number("seed", 0, 0),
+        (until[0], _counted(until[1])) if until else None,
+        read["seed"].integer(0, None) if "seed" in read else 0,
         read["precision"].choice(PRECISIONS) if "precision" in read else "f32",
         number("microbatches", 1),
         read["deterministic"].flag() if "deterministic" in read else True,
-        device.lstrip(":") if isinstance(device, str) else None,
+        _device(read["device"]) if "device" in read else None,
         _made_checkpoint(read.get("checkpoint", {})),
         _made_diagnostics(read.get("diagnostics", {})),
         number("log-every", 10),
@@ -151,6 +167,21 @@ def _finish_run(d: Declaration, read: dict[str, Any]) -> Value:
         d.span,
     )
     return T
+
+
+def _counted(slot: Slot) -> int:
+    """What a counter is to reach: a number, as 1e9."""
+    found = slot.above(0)
+    if not 1 <= found <= LARGEST:
+        raise slot.refuse(f"a number from 1 to {LARGEST:,}")
+    return int(found)
+
+
+def _device(slot: Slot) -> str:
+    name = slot.python()
+    if not isinstance(name, str):
+        raise slot.refuse("a device's name, as :cpu")
+    return name.lstrip(":")
 
 
 def _guard(read: Any) -> Any:
