@@ -79,11 +79,14 @@ def write(path: Path, arrays: Mapping[str, Any]) -> None:
     import numpy as np
 
     from sexpgpu_core.checkpoint import tensors
+    from sexpgpu_core.checkpoint.disk import replaceable
 
     if path.suffix == ".npy" and len(arrays) != 1:
         raise problem("E-USAGE-VALUE", f"{path} holds one array, not {len(arrays)}", hint=".npz")
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        target = replaceable(path)
+        scratch = target.with_name(f".{target.name}.{os.getpid()}")
         with scratch.open("wb") as made:
             if path.suffix == ".safetensors":
                 made.writelines(tensors.chunks(list(arrays), lambda name: arrays[name]))
@@ -91,7 +94,7 @@ def write(path: Path, arrays: Mapping[str, Any]) -> None:
                 np.save(made, next(iter(arrays.values())))
             else:
                 np.savez(made, **arrays)
-        os.replace(scratch, path)
+        os.replace(scratch, target)
     except OSError as error:
         scratch.unlink(missing_ok=True)
         raise _refused(path, error.strerror or str(error)) from error

@@ -101,10 +101,17 @@ def own_run_of(invocation: Invocation, text: str) -> Run:
     no request reaches the run."""
     from sexpgpu_core.diagnostics import problem
 
-    if "://" in text and not text.startswith("file://"):
+    if _elsewhere(text):
         told = f"{invocation.verb} asks a run in its own folder, and {text} is of a store"
         raise problem("E-USAGE-VALUE", told, hint="ask on the machine that runs it")
     return run_of(invocation, text)
+
+
+def _elsewhere(text: str) -> bool:
+    """Whether RUN or SAVE may be of a store: only then what reads one is imported."""
+    from sexpgpu_core.runtime import runs
+
+    return "://" in text or any(runs.mirrored(t) for t in (text, text.rpartition("@")[0]) if t)
 
 
 def store_of(invocation: Invocation, text: str, run: Run) -> Store | None:
@@ -125,7 +132,7 @@ def bringing(
     invocation: Invocation, text: str, saves: str | None = None
 ) -> Callable[[], Run] | None:
     """Brings the run of a store, as it is there when it is called; None of one that is here."""
-    if "://" not in text:
+    if not _elsewhere(text):
         return None
     from sexpgpu_core.remote import brought, place
 
@@ -146,7 +153,7 @@ def save_of(invocation: Invocation, text: str) -> tuple[Run, Saved]:
     """The run and the checkpoint that SAVE means."""
     from sexpgpu_core.runtime import runs
 
-    if "://" in text:
+    if _elsewhere(text):
         from sexpgpu_core.remote import brought, place
 
         at = place(text)

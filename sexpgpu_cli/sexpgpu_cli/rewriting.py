@@ -8,7 +8,10 @@ from pathlib import Path
 
 
 def replace(target: Path, data: bytes) -> None:
-    """Keeps the file's mode. OSError where it is refused."""
+    """Keeps the file's mode and links to it. OSError where it is refused, or is no file."""
+    from sexpgpu_core.checkpoint.disk import replaceable
+
+    target = replaceable(target)
     beside = target.with_name(f".{target.name}.{os.getpid()}.new")
     try:
         beside.write_bytes(data)

@@ -25,16 +25,28 @@ class Place(NamedTuple):
 
 
 def place(text: str | None) -> Place | None:
-    """What a text means, if it is the URL of a store and no path of this machine. Raises
-    E-USAGE-VALUE for one that has no run's name."""
-    if text is None or "://" not in text or text.startswith("file://"):
+    """What a text means, if it is the URL of a store, or the path of a run in one that is a folder.
+    Raises E-USAGE-VALUE for a URL that has no run's name."""
+    if text is None:
         return None
+    path = text[7:] if text.startswith("file://") else text
+    if "://" not in path:
+        return _below(path)
     parent, _, name = text.rstrip("/").rpartition("/")
     if "://" not in parent or parent.endswith("://"):
         hint = "s3://BUCKET/PREFIX/SLUG, with @STEP for a checkpoint"
         raise problem("E-USAGE-VALUE", f"{text} names no run of a store", hint=hint)
     slug, at, step = name.partition("@")
     return Place(parent, slug, step if at else None)
+
+
+def _below(path: str) -> Place | None:
+    before, _, step = path.rpartition("@")
+    for run, which in ((path, None), (before, step)):
+        if run and runs.mirrored(run):
+            parent, name = os.path.split(os.path.abspath(run))
+            return Place(parent, name, which)
+    return None
 
 
 def brought(

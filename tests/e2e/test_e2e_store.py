@@ -236,3 +236,15 @@ def test_a_folder_is_a_store_too(folder: Folder) -> None:
     assert b"".join(piece.read_bytes() for piece in pieces) == whole
     (last,) = (there / "status").iterdir()
     assert json.loads(last.read_text())["state"] == "finished"
+    for words in (
+        ("status", "mirror/it"),
+        ("events", "mirror/it"),
+        ("checkpoint", "list", "mirror/it"),
+        ("checkpoint", "show", "mirror/it@20"),
+        ("checkpoint", "verify", f"file://{there}"),
+        ("diff", "it@30", "mirror/it@30", "--exit-code"),
+        ("status", "mirror/it/", "--until", "done"),
+    ):
+        held(folder.quick(*words), 0)
+    (there / "status").rename(folder.path / "away")  # what is left is a part of a run
+    assert folder.quick("status", "mirror/it", "--json").diagnostics[0]["code"] == "E-USAGE-BROKEN"

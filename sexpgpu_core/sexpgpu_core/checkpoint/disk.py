@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -51,6 +52,15 @@ class Disk:
     def remove(self, folder: Path) -> None:
         """Delete a folder with what is in it; what is not there is no error."""
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def replaceable(path: Path) -> Path:
+    """Where a file that a user names may be renamed to: behind links. OSError where something
+    stands that is no file: a rename would put a file in the place of /dev/null."""
+    if path.exists() and not path.is_file():
+        code = errno.EISDIR if path.is_dir() else errno.EINVAL
+        raise OSError(code, os.strerror(code) if path.is_dir() else "Is not a regular file")
+    return path.resolve()
 
 
 def tidy(folder: Path, now: float | None = None) -> None:

@@ -12,7 +12,7 @@ from ..diagnostics import nearest, problem
 from ..records import NamedTuple
 from ..staging.selectors import glob_pattern
 from . import tensors
-from .disk import Disk
+from .disk import Disk, replaceable
 from .folder import Saved, file_of
 
 if TYPE_CHECKING:
@@ -136,8 +136,10 @@ def export(
     named = {new[name]: array for name, array in arrays.items()}
     scratch = out.with_name(f".{out.name}.{os.getpid()}")
     try:
+        target = replaceable(out)
+        scratch = target.with_name(f".{target.name}.{os.getpid()}")
         _, size = Disk().write(scratch, tensors.chunks(list(named), named.__getitem__))
-        os.replace(scratch, out)
+        os.replace(scratch, target)
     except OSError as refused:
         scratch.unlink(missing_ok=True)
         reason = (refused.strerror or str(refused)).lower()

@@ -156,6 +156,15 @@ def _listed(path: Path, told: Callable[[Diagnostic], object]) -> Run | None:
     return run
 
 
+def mirrored(text: str) -> bool:
+    """Whether a path is a run's folder of a store, which has many states and no status.json."""
+    try:
+        there = os.path.isdir(os.path.join(text, "status"))
+        return there and os.path.isfile(os.path.join(text, "manifest.json"))
+    except ValueError:  # a zero in it
+        return False
+
+
 def readable(path: Path) -> Run | None:
     """The run in a folder; None where it is none or cannot be read."""
     return _listed(path, lambda fault: None)
