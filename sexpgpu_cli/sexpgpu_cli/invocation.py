@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from sexpgpu_core.config import Settings
@@ -40,6 +40,27 @@ class Invocation(NamedTuple):
         if listed := self.judged(diagnostics):
             self.say(render_all(listed, color=self.colored(sys.stderr), limit=5))
 
+    def whole(self) -> str:
+        """The same call as a command that cuts nothing."""
+        return self._with(self.argv, "--limit", "0")
+
+    def beside(self, *words: str) -> str:
+        """Another call that cuts nothing, of the same runs and settings."""
+        return self._with(self.near(*words), *(["--json"] if self.json else []), "--limit", "0")
+
+    def near(self, *words: str) -> tuple[str, ...]:
+        """Words of a call that has the --runs and --config of this one."""
+        kept = [part for name in ("--runs", "--config") for part in _given(self.argv, name)]
+        return (*words, *kept)
+
+    def _with(self, words: Sequence[str], *flags: str) -> str:
+        import shlex
+
+        end = words.index("--") if "--" in words else len(words)
+        limits = _at(words[:end], "--limit")
+        kept = [word for at, word in enumerate(words[:end]) if at not in limits]
+        return shlex.join(["sexpgpu", *kept, *flags, *words[end:]])
+
     def colored(self, stream: TextIO) -> bool:
         """Whether colours go to a stream."""
         return wants_color(self.color, stream)
@@ -64,6 +85,22 @@ def wants_color(choice: str, stream: TextIO) -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _at(words: Sequence[str], name: str) -> set[int]:
+    """Where a flag with a value stands among words, and where its value does."""
+    found: set[int] = set()
+    for at, word in enumerate(words):
+        if word == name and at not in found:
+            found |= {at, at + 1}
+        elif word.startswith(f"{name}="):
+            found.add(at)
+    return found
+
+
+def _given(words: Sequence[str], name: str) -> list[str]:
+    before = words[: words.index("--")] if "--" in words else words
+    return [word for at, word in enumerate(before) if at in _at(before, name)]
 
 
 def split_set(pairs: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -81,7 +81,7 @@ def test_more_than_the_limit_is_cut_and_says_so(program: Program, api: Api, file
     document = program("check", file, "--json").document
     assert len(document["files"][0]["diagnostics"]) == 20
     assert document["omitted"] == {"diagnostics": 3}
-    assert document["more"] == "sexpgpu check x.lisp --limit 0"
+    assert document["more"] == "sexpgpu check x.lisp --json --limit 0"
     assert "... 3 more: sexpgpu check x.lisp --limit 0" in program("check", file).out
     assert program("check", file, "--limit", "0").out.count("error[") == 23
 

@@ -122,7 +122,7 @@ def test_ir_is_cut_at_whole_lines_unless_all_is_asked_for(program: Program, api:
     done = program("ir", "x.lisp")
     assert len(done.out.encode()) < 2300
     last = done.out.splitlines()[-1]
-    assert last.endswith("sexpgpu ir x.lisp --graph train --phase optimized --limit 0")
+    assert last.endswith("sexpgpu ir x.lisp --limit 0")
     assert len(program("ir", "x.lisp", "--limit", "0").out.splitlines()) == 400
     assert program("ir", "x.lisp", "-o", "x.ir").out == "x.ir\n"
     assert len(Path("x.ir").read_text().splitlines()) == 400

@@ -185,6 +185,48 @@ def test_every_verb_has_a_line_that_is_right_and_one_that_is_wrong(name: str) ->
     assert codes - {0} or name in ("completion", "devices")
 
 
+LONG = ("docs", "completion")
+CUT = (
+    *("check wrong.lisp x.lisp", "variants 'a b.lisp' -s width=8", "runs", "diagnostics one"),
+    *("explain 'a b.lisp' --path network", "diff one 'a b.lisp:width=8'", "docs --search run"),
+    *("checkpoint export two -o w.safetensors", "sweep y.lisp rates --list"),
+    *("ir 'a b.lisp' --graph val --phase lowered", "events one --metric 'train/*' --every 5"),
+)
+
+
+@pytest.mark.parametrize("line", [line for code, line in LINES if not code], ids=str)
+def test_a_text_is_of_2_kb_and_a_line_that_says_what_shows_the_rest(ran: Folder, line: str) -> None:
+    done = ran.quick(*shlex.split(line.replace("made", "made-anew")), "-q")
+    if not line.startswith(LONG):
+        assert len(done.out.encode()) < 2048 + 150
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("line", CUT)
+def test_the_command_for_what_was_cut_shows_it(
+    ran: Folder, line: str, words: tuple[str, ...]
+) -> None:
+    """Names with blanks, the folder of runs and what was selected are in it."""
+    ran.write("a b.lisp", FILES["x.lisp"])
+    asked = (*shlex.split(line), "--runs", "runs", "-q", "--limit", "1", *words)
+    done = ran.quick(*asked)
+    more = _more(done.out, bool(words))
+    if more is not None:
+        whole = ran.quick(*shlex.split(more)[1:])
+        assert whole.exit == done.exit
+        assert len(whole.out) > len(done.out) - len(more)
+        assert _more(whole.out, bool(words)) is None
+
+
+def _more(out: str, as_json: bool) -> str | None:
+    """The command that an answer names for what it cut."""
+    if as_json:
+        told = [json.loads(line).get("more") for line in out.splitlines()]
+        return next((more for more in told if more), None)
+    found = re.search(r"^ *\.\.\. .*: (sexpgpu .*)$", out, re.M)
+    return found[1] if found else None
+
+
 def _sound(document: dict[str, Any], code: int) -> None:
     if "event" in document:
         validate(document, "event")

@@ -151,7 +151,7 @@ def test_runs_are_listed_newest_first(ran: Folder) -> None:
     assert document["runs"][0]["set"] == {"rate": "0.001"}
     cut = ran.quick("runs", "--json", "--limit", "1").document
     assert (cut["omitted"], len(cut["runs"])) == ({"runs": 1}, 1)
-    assert cut["more"] == "sexpgpu runs --limit 0 --json"
+    assert cut["more"] == "sexpgpu runs --json --limit 0"
 
 
 def test_runs_are_chosen_and_sorted(ran: Folder) -> None:

@@ -67,7 +67,7 @@ def test_lists_are_cut_at_the_limit_and_sweep_json_has_them_whole(swept: Folder)
         validate(said)
         assert [len(said[name]) for name in ("points", "table")] == [1, 1]
         assert said["omitted"] == {"points": 3, "table": 1}
-        assert said["more"] == f"sexpgpu status {made.name} --limit 0 --json"
+        assert said["more"] == f"sexpgpu status {made.name} --json --limit 0"
     whole = swept.quick(*said["more"].split()[1:]).document
     assert [len(whole[name]) for name in ("points", "table")] == [4, 2]
     assert whole == json.loads((made / "sweep.json").read_text())

@@ -19,7 +19,7 @@ from sexpgpu_core.spans import Source
 from .. import files
 from ..answer import Answer, cut, document
 from ..flags import verb
-from ..invocation import Invocation, selection_flags
+from ..invocation import Invocation
 
 PRINTED = 2048
 """Characters of what a file prints that are shown."""
@@ -86,7 +86,7 @@ def check(
     left = sum(max(0, len(f["diagnostics"]) - invocation.limit) for f in checked)
     again = ""
     if left and invocation.limit:
-        again = f"sexpgpu check {' '.join(names)}{selection_flags(selection)} --limit 0"
+        again = invocation.whole()
         told.update(omitted={"diagnostics": left}, more=again)
     if layout == "github":
         from sexpgpu_core.diagnostics.render_github import workflow_lines

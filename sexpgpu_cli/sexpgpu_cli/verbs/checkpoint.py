@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ def list_(invocation: Invocation, run: str) -> Answer:
     """List RUN's checkpoints, the last one last."""
     found = names.run_of(invocation, run)
     saved = _entries(found, names.store_of(invocation, run, found))
-    return _listed(invocation, found, saved, shlex.join(["sexpgpu", "checkpoint", "list", run]))
+    return _listed(invocation, found, saved)
 
 
 def _entries(run: Run, store: Store | None) -> list[Saved]:
@@ -43,15 +42,16 @@ def _entries(run: Run, store: Store | None) -> list[Saved]:
     return here.entries() if store is None else committed(store)
 
 
-def _listed(invocation: Invocation, run: Run, saved: Sequence[Saved], again: str) -> Answer:
+def _listed(invocation: Invocation, run: Run, saved: Sequence[Saved]) -> Answer:
+    again = invocation.whole()
     shown, left = cut([_entry(one) for one in saved], invocation.limit)
     told = document("checkpoints", run=run.path.name, checkpoints=shown)
     if left:
-        told.update(omitted={"checkpoints": left}, more=f"{again} --json --limit 0")
+        told.update(omitted={"checkpoints": left}, more=again)
     head = ["step", "bytes", "time", "best of", "state"]
     rows = [_row(one) for one in saved]
     lines = table(head, rows, left=0) if rows else ["no checkpoints"]
-    return Answer(told, bounded("\n".join(lines), f"{again} --limit 0", invocation.limit))
+    return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
 
 def _entry(saved: Saved) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def show(invocation: Invocation, save: str) -> Answer:
     width = max(len(name) for name, _ in rows)
     head = f"{run.path.name}@{saved.step}: {told['time']}"
     lines = [head, *(f"  {name:<{width}}  {value}" for name, value in rows)]
-    again = shlex.join(["sexpgpu", "checkpoint", "show", save, "--limit", "0"])
+    again = invocation.whole()
     return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
 
@@ -124,8 +124,7 @@ def verify(invocation: Invocation, run: str, steps: int | None) -> Answer:
         diagnostics=listed,
     )
     if omitted:
-        again = shlex.join(["sexpgpu", "checkpoint", "verify", run, "--json", "--limit", "0"])
-        told.update(omitted={"diagnostics": omitted}, more=again)
+        told.update(omitted={"diagnostics": omitted}, more=invocation.whole())
     _tell(invocation, done.found)
     lines = [f"step {s.step:,}: {'ok' if done.sound(s.name) else 'not sound'}" for s in done.saved]
     if done.span is not None:
@@ -133,7 +132,7 @@ def verify(invocation: Invocation, run: str, steps: int | None) -> Answer:
         lines.append(f"replayed from step {done.span[0]:,} to {done.span[1]:,}: {same}")
     else:
         lines.append("not replayed")
-    again = shlex.join(["sexpgpu", "checkpoint", "list", run, "--limit", "0"])
+    again = invocation.beside("checkpoint", "list", run)
     return Answer(told, bounded("\n".join(lines), again, invocation.limit), code)
 
 
@@ -166,14 +165,14 @@ def diff(invocation: Invocation, a: str, b: str) -> Answer:
         headline=headline,
         changes=shown,
     )
-    again = shlex.join(["sexpgpu", "checkpoint", "diff", a, b])
+    again = invocation.whole()
     if left:
-        told.update(omitted={"changes": left}, more=f"{again} --json --limit 0")
+        told.update(omitted={"changes": left}, more=again)
     most = min(15, invocation.limit) if invocation.limit else len(changes)
     lines = [headline, *(f"  {change['text']}" for change in changes[:most])]
     if changes[most:]:
-        lines.append(f"... {len(changes) - most} more: {again} --limit 0")
-    return Answer(told, bounded("\n".join(lines), f"{again} --limit 0", invocation.limit))
+        lines.append(f"... {len(changes) - most} more: {again}")
+    return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
 
 def _side(run: Run, saved: Saved) -> dict[str, Any]:
@@ -216,7 +215,7 @@ def export(
         tensors=shown,
         bytes=size,
     )
-    again = shlex.join(["sexpgpu", "checkpoint", "export", save, "-o", out, "--limit", "0"])
+    again = invocation.whole()
     if left:
         told.update(omitted={"tensors": left}, more=again)
     lines = [f"{shown_path(out)}: {len(listed)} tensors, {units.size(size)}", *listed[:10]]
@@ -254,9 +253,9 @@ def prune(invocation: Invocation, run: str, keep: int | None, best: bool, dry_ru
         "checkpoints", run=found.path.name, checkpoints=shown, removed=not dry_run, bytes=freed
     )
     words = ["--best"] if best else ["--keep", str(keep)]
-    again = shlex.join(["sexpgpu", "checkpoint", "prune", run, *words, "--dry-run", "--limit", "0"])
+    again = invocation.beside("checkpoint", "prune", run, *words, "--dry-run")
     if left:
-        told.update(omitted={"checkpoints": left}, more=f"{again} --json")
+        told.update(omitted={"checkpoints": left}, more=again)
     word = "would remove" if dry_run else "removed"
     what = "checkpoint" if len(removed) == 1 else "checkpoints"
     lines = [f"{word} {len(removed)} {what}, {units.size(freed)}"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -58,8 +57,7 @@ def compare(invocation: Invocation, named: tuple[str, ...], globs: tuple[str, ..
         ]
         return Answer({}, "\n".join(json.dumps(one, allow_nan=False) for one in told))
     lines = _table(found, metrics, results, changes)
-    again = _again(named, globs)
-    return Answer({}, bounded("\n".join(lines), again, invocation.limit))
+    return Answer({}, bounded("\n".join(lines), invocation.whole(), invocation.limit))
 
 
 def series(found: Sequence[Run], globs: tuple[str, ...]) -> list[str]:
@@ -108,14 +106,8 @@ def _document(
         results=[result_json(r) for r in result],
     )
     if left:
-        more = _again((a.path.name, b.path.name), globs)
-        told.update(omitted={"changes": left}, more=f"{more} --json")
+        told.update(omitted={"changes": left}, more=invocation.whole())
     return told
-
-
-def _again(named: Sequence[str], globs: tuple[str, ...]) -> str:
-    words = [word for glob in globs for word in ("--metric", glob)]
-    return shlex.join(["sexpgpu", "runs", "compare", *named, *words, "--limit", "0"])
 
 
 def _side(run: Run) -> dict[str, Any]:

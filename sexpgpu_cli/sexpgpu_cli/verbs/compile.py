@@ -12,7 +12,7 @@ from sexpgpu_core.diagnostics import problem
 from .. import files, units
 from ..answer import Answer, cut, document
 from ..flags import verb
-from ..invocation import Invocation, selection_flags
+from ..invocation import Invocation
 from ..table import table
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def compile(
     cells = [[r["name"][:14], str(r["bytes"]), *(str(r.get(n, "")) for n in FACTS)] for r in rows]
     lines += table(["kernel", "bytes", *FACTS], cells)
     if left:
-        again = f"sexpgpu compile {file}{selection_flags(selection)} --for {target} --limit 0"
+        again = invocation.whole()
         told.update(omitted={"kernels": left}, more=again)
         lines.append(f"... {left} more kernels: {again}")
     return Answer(told, "\n".join(lines))

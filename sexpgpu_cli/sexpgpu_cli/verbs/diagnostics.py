@@ -47,10 +47,10 @@ def diagnostics(
     told = document(
         "diagnostics", run=found.path.name, **{key: values for key, (values, _) in shown.items()}
     )
-    again = f"sexpgpu diagnostics {found.path.name} --limit 0"
+    again = invocation.beside("diagnostics", found.path.name)
     omitted = {key: left for key, (_, left) in shown.items() if left}
     if omitted:
-        told.update(omitted=omitted, more=again + " --json")
+        told.update(omitted=omitted, more=again)
     lines = []
     for key, (values, left) in shown.items():
         lines += [f"{key} {len(values) + left:,}", *(f"  {name}" for name in values)]

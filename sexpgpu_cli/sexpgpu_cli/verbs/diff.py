@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,7 @@ def diff(
     a, b = _sides(invocation, sides)
     found = _difference(a, b, areas)
     shown, left = cut(found.changes, invocation.limit)
-    again = f"{shlex.join(['sexpgpu', 'diff', *sides])} --limit 0"
+    again = invocation.whole()
     told = document(
         "diff",
         a=_told(a),

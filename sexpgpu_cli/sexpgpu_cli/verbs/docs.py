@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -99,7 +98,7 @@ def found(invocation: Invocation, words: str) -> Answer:
     told = document("docs", search=words, matches=shown)
     lines = [f"{one['name']:<24} {one['line']}".rstrip() for one in shown]
     if left:
-        again = shlex.join(["sexpgpu", "docs", "--search", words, "--limit", "0"])
+        again = invocation.whole()
         told.update(omitted={"matches": left}, more=again)
         lines.append(f"... {left} more: {again}")
     return Answer(told, "\n".join(lines))

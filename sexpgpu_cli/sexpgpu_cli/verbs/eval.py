@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import click
@@ -12,7 +11,7 @@ from sexpgpu_core.diagnostics import problem
 from .. import files
 from ..answer import Answer, bounded, document
 from ..flags import verb
-from ..invocation import Invocation, selection_flags
+from ..invocation import Invocation
 
 
 @verb("eval", select=True)
@@ -50,7 +49,6 @@ def evaluate(
         if text := "".join(printed):
             invocation.say(text.rstrip("\n"))
     told = [{"text": text, "type": type_} for text, type_ in values]
-    again = f"sexpgpu eval {file} {shlex.quote(form)}{selection_flags(selection)}"
-    again += f"{' --run' * run} --limit 0"
-    shown = bounded("\n".join(text for text, _ in values), again, invocation.limit)
+    text = "\n".join(text for text, _ in values)
+    shown = bounded(text, invocation.whole(), invocation.limit)
     return Answer(document("eval", values=told), shown)

@@ -95,18 +95,17 @@ def events(
     told_broken(invocation, watch)
     if last is not None:
         kept = kept[-last:]
-    again = _again(run, kinds, globs, since, every, last)
+    again = invocation.whole()
     if invocation.json:
-        return listed(invocation, kept, f"{again} --json")
+        return listed(invocation, kept, again)
     numbers = not kinds or set(kinds) <= set(NUMBERS)
     none = "no numbers yet" if watch.run.live else "no numbers" + " that fit" * bool(there)
-    more = f"{again} --limit 0"
     shown = (
-        curves(kept, invocation.limit, none, more)
+        curves(kept, invocation.limit, none, again)
         if numbers
-        else written(kept, invocation.limit, more)
+        else written(kept, invocation.limit, again)
     )
-    return Answer({}, bounded("\n".join(shown), f"{again} --limit 0", invocation.limit))
+    return Answer({}, bounded("\n".join(shown), again, invocation.limit))
 
 
 def known_numbers(watch: Watch, there: Iterable[Event], wanted: Wanted) -> None:
@@ -146,7 +145,7 @@ def listed(invocation: Invocation, kept: list[Event], again: str) -> Answer:
     """JSON, a line each; those that are left out are told on stderr."""
     rows = thinned(range(len(kept)), invocation.limit)
     if len(rows) < len(kept):
-        invocation.say(f"... {len(kept) - len(rows)} more: {again} --limit 0")
+        invocation.say(f"... {len(kept) - len(rows)} more: {again}")
     dumped = [json.dumps(kept[at], allow_nan=False, ensure_ascii=False) for at in rows]
     return Answer({}, "\n".join(dumped))
 
@@ -218,22 +217,3 @@ def told_broken(invocation: Invocation, watch: Watch) -> None:
     )
     found = diagnostic("W-RUN-LINE", told, lines=broken[:20])
     invocation.warn([found])
-
-
-def _again(
-    run: str,
-    kinds: tuple[str, ...],
-    globs: tuple[str, ...],
-    since: int,
-    every: int,
-    last: int | None,
-) -> str:
-    import shlex
-
-    words = ["sexpgpu", "events", run]
-    words += [word for kind in kinds for word in ("--kind", kind)]
-    words += [word for glob in globs for word in ("--metric", glob)]
-    words += ["--since", str(since)] if since >= 0 else []
-    words += ["--every", str(every)] if every > 1 else []
-    words += ["--last", str(last)] if last is not None else []
-    return shlex.join(words)

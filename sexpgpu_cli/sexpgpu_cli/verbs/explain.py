@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from fnmatch import fnmatchcase
 from pathlib import Path
 from textwrap import indent
@@ -17,7 +16,7 @@ from sexpgpu_core.records import NamedTuple
 from .. import explain_text, files, names
 from ..answer import Answer, bounded, cut, document
 from ..flags import verb
-from ..invocation import Invocation, selection_flags
+from ..invocation import Invocation
 
 PLACES = {"body": ", in a model of x, f32 (8 64)", "run": ", when the file runs"}
 """Where an example of a frame stands, if not in a file of its own."""
@@ -49,14 +48,6 @@ class Asked(NamedTuple):
 
     def whole(self, invocation: Invocation) -> bool:
         return not self.named and invocation.limit != 0
-
-    @property
-    def flags(self) -> str:
-        words = [("--device", self.device), ("--gpu", self.gpu), ("--path", self.path)]
-        words += [("--resume", self.resume)]
-        words += [("--section", section) for section in self.sections]
-        told = "".join(f" {flag} {shlex.quote(value)}" for flag, value in words if value)
-        return told + " --passes" * self.passes
 
 
 @verb("explain", select=True)
@@ -118,7 +109,7 @@ def _file(invocation: Invocation, name: str, selection: dict[str, Any], asked: A
     told = document("explain", file=name, **shown)
     told.update((key, rows) for key, (rows, _) in lists.items())
     lines = explain_text.lines(shown if asked.whole(invocation) else told, asked.named)
-    again = f"sexpgpu explain {name}{selection_flags(selection)}{asked.flags} --limit 0"
+    again = invocation.whole()
     if left:
         told.update(omitted=left, more=again)
         if asked.named:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -53,8 +52,8 @@ def fmt(
         text = laid[0].after if laid else ""
         listed = [file.name for file in changed]
         return Answer(document("fmt", changed=listed, text=text), text, code)
-    again = shlex.join(["sexpgpu", "fmt", *names, *(["--diff"] if diff else ["--check"])])
-    return _told(changed, diff, f"{again} --limit 0", invocation.limit)._replace(exit=code)
+    again = invocation.beside("fmt", *names, "--diff" if diff else "--check")
+    return _told(changed, diff, again, invocation.limit)._replace(exit=code)
 
 
 def _told(changed: list[Laid], diff: bool, again: str, limit: int) -> Answer:
@@ -66,7 +65,7 @@ def _told(changed: list[Laid], diff: bool, again: str, limit: int) -> Answer:
         told["diff"] = "".join(difference(f.name, f.before, f.after) for f in listed)
         text = "".join(difference(f.name, f.before, f.after) for f in changed)
     if left:
-        told.update(omitted={"changed": left}, more=f"{again} --json")
+        told.update(omitted={"changed": left}, more=again)
     return Answer(told, bounded(text, again, limit))
 
 

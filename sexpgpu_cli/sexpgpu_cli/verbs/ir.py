@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from sexpgpu_core.diagnostics import problem
 from .. import files
 from ..answer import Answer, bounded, document
 from ..flags import verb
-from ..invocation import Invocation, selection_flags
+from ..invocation import Invocation
 
 PHASES = ("traced", "differentiated", "optimized", "lowered")
 
@@ -50,11 +49,7 @@ def ir(
     )
     if out is not None:
         return _written(text, graph, out)
-    which = f"--phase {phase}" if after is None else f"--pass {after}"
-    again = f"sexpgpu ir {file}{selection_flags(selection)} --graph {graph} {which} --limit 0"
-    if scope is not None:
-        again += f" --scope {shlex.quote(scope)}"
-    shown = bounded(text, again, invocation.limit)
+    shown = bounded(text, invocation.whole(), invocation.limit)
     return Answer(document("ir", graph=graph, phase=phase, text=text), shown)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -106,9 +107,10 @@ def run(
     status = dict(result.status)
     if dry_run and result.error is None:
         return _dry(file, selection, status)
-    named = f" --name {status['run']}" if asked["name"] else ""
-    where = f" --device {device}" if device else ""
-    again = f"sexpgpu run {file}{selection_flags(selection)}{where}{named} --resume latest"
+    words = ["run", file, *shlex.split(selection_flags(selection))]
+    words += ["--device", device] if device else []
+    words += ["--name", status["run"]] if asked["name"] else []
+    again = shlex.join(["sexpgpu", *invocation.near(*words, "--resume", "latest")])
     return Answer(status, text(status, str(result.folder), again), result.exit)
 
 

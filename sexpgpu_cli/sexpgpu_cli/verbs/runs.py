@@ -60,12 +60,12 @@ def list_(
         found = _with(found, number)
     if sort != "created":
         found = _ranked(found, sort)
-    again = f"sexpgpu runs{_flags(file, states, metric, sort, since)} --limit 0"
+    again = invocation.whole()
     limit = invocation.limit
     shown, left = cut(found, limit)
     told = document("runs", root=shown_path(str(root)), runs=[row(run) for run in shown])
     if left:
-        told.update(omitted={"runs": left}, more=f"{again} --json")
+        told.update(omitted={"runs": left}, more=again)
     return Answer(told, _text(found, number, min(limit, ROWS), again, limit))
 
 
@@ -193,19 +193,6 @@ def _headline(run: Run) -> str | None:
         return str(rank["metric"])
     order = sorted(named, key=lambda n: (not n.endswith("/loss"), n.startswith("train/")))
     return order[0] if order else None
-
-
-def _flags(
-    file: str | None, states: tuple[str, ...], metric: str | None, sort: str, since: str | None
-) -> str:
-    import shlex
-
-    words = ["--file", file] if file else []
-    words += [word for state in states for word in ("--state", state)]
-    words += ["--metric", metric] if metric else []
-    words += ["--sort", sort] if sort != "created" else []
-    words += ["--since", since] if since else []
-    return "".join(f" {shlex.quote(word)}" for word in words)
 
 
 runs = several("runs", compare, alone=list_)

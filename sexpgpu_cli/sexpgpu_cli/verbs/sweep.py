@@ -143,9 +143,10 @@ def begun(invocation: Invocation, folder: Path) -> Answer:
 
 def answered(invocation: Invocation, said: dict[str, Any], folder: Path) -> Answer:
     """A sweep's document and its table."""
-    again = f"sexpgpu status {folder.name} --limit 0"
+    begun = folder.exists()  # one that --list shows may have no folder yet
+    again = invocation.beside("status", folder.name) if begun else invocation.whole()
     text = bounded(sweep_text.text(said, folder), again, invocation.limit)
-    return Answer(_cut(said, invocation.limit, f"{again} --json"), text)
+    return Answer(_cut(said, invocation.limit, again), text)
 
 
 def _cut(said: dict[str, Any], limit: int, again: str) -> dict[str, Any]:

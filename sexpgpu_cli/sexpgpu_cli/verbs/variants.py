@@ -12,7 +12,7 @@ from sexpgpu_core.diagnostics.render_json import place
 from .. import files
 from ..answer import Answer, bounded, cut, document
 from ..flags import verb
-from ..invocation import Invocation, selection_flags
+from ..invocation import Invocation
 from ..table import table
 
 if TYPE_CHECKING:
@@ -43,9 +43,9 @@ def variants(invocation: Invocation, file: str, selection: dict[str, Any]) -> An
     sweeps = [_sweep(source, s, selection) for s in experiment.sweeps.values()]
     told, omitted = _cut(knobs, named, sweeps, invocation.limit)
     answer = document("variants", file=shown_path(file), selection=experiment.chosen(), **told)
-    again = f"sexpgpu variants {file}{selection_flags(selection)} --limit 0"
+    again = invocation.whole()
     if omitted:
-        answer.update(omitted=omitted, more=f"{again} --json")
+        answer.update(omitted=omitted, more=again)
     return Answer(answer, bounded(_lines(knobs, named, sweeps), again, invocation.limit))
 
 
