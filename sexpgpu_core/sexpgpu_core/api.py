@@ -24,6 +24,7 @@ from .registered import (
     PluginOperations,
     SourceKinds,
     Tokenizers,
+    encodings,
     loaders_of,
     module,
     probe_rows,
@@ -114,6 +115,7 @@ def load(
         limits=Limits(**(here.limits if limits is None else limits)),
         hash_files=fingerprint,
         statistic=statistics(rows, base),
+        encodings=encodings(rows, base),
     )
     chosen = experiment.run.diagnostics.joined(diagnostics)
     experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))

@@ -80,6 +80,17 @@ def statistics(registry: Registry, base: str | Path) -> Callable[..., Any]:
     return made
 
 
+def encodings(registry: Registry, base: str | Path) -> Callable[[Any], Any]:
+    """What encodes a text by a tokenizer alone, as it is written (data.tokenized)."""
+
+    def made(written: Any) -> Any:
+        from .data.tokenized import alone
+
+        return alone({"tokenizer": written, "tokenizers": Tokenizers(registry), "base": base})
+
+    return made
+
+
 def probe_rows(registry: Registry) -> list[Row]:
     """The kinds of diagnostic numbers that are installed."""
     from .compile.probes import rows_of

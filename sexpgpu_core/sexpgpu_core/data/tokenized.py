@@ -17,6 +17,7 @@ from ..experiment.protocols import Header, Options
 from ..records import NamedTuple
 from ..staging.source_options import tokenizer_of
 from . import files, index
+from .encoding import Encoding
 
 WHOLE = 1 << 26
 """Bytes of a text at most of a tokenizer that has no `encode_parts`."""
@@ -54,6 +55,17 @@ def chosen(options: Options) -> Chosen | None:
     if vocabulary is None:
         vocabulary = index.facts("vocabulary", said, lambda: _read(row, given))
     return Chosen(row, said, given, vocabulary)
+
+
+def alone(options: Options) -> Encoding | None:
+    """What encodes a text by a tokenizer without any text of its own; None of `:chars`, whose
+    tokens are those of a text."""
+    of = chosen(options)
+    if of is None:
+        return None
+    made = Encoding()
+    made.coder = coder_of(of)
+    return made
 
 
 def _read(row: Any, given: Options) -> int:

@@ -36,6 +36,7 @@ class Collector:
         self.tokenizers: Mapping[str, Any] = {}  # rows by name
         self.hash_files: HashFiles | None = None
         self.statistic: Statistic | None = None
+        self.encodings: Callable[[Any], Any] | None = None
         self.knobs: dict[str, Any] = {}
         self.variants: dict[str, Any] = {}
         self.sweeps: dict[str, Any] = {}
@@ -91,10 +92,19 @@ class Collector:
         return dict(self.read(self.loaders[loader].source, "header"))
 
     def encoding(self, source: Any) -> Any:
-        """What `encode`s a text as a source does, read once."""
+        """What `encode`s a text as a source does, made once: by its tokenizer alone, or by its
+        text where the tokens are those of the text."""
         if id(source) not in self._encodings:
-            self._encodings[id(source)] = self.read(source, "load")
+            try:
+                made = self.tokenizer(source.options.get("tokenizer"))
+            except Problem as wrong:
+                raise wrong.locate(source.span) from None
+            self._encodings[id(source)] = made or self.read(source, "load")
         return self._encodings[id(source)]
+
+    def tokenizer(self, written: Any) -> Any:
+        """What encodes by a tokenizer alone; None where there is no such thing."""
+        return None if self.encodings is None or written is None else self.encodings(written)
 
     def read(self, source: Any, which: str) -> Any:
         """What a row's `header` or `load` makes of a source."""

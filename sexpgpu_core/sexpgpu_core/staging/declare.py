@@ -53,13 +53,15 @@ def declare(
     limits: Limits | None = None,
     hash_files: HashFiles | None = None,
     statistic: Statistic | None = None,
+    encodings: Callable[[Any], Any] | None = None,
 ) -> tuple[Experiment, Evaluator]:
     """The experiment of a text, and the evaluator that its functions belong to.
 
     `modules`: name -> ModuleText; `sources`: kind -> SourceEntry; `tokenizers`: name ->
     data.kinds.TokenizerKind; `base`: the folder that paths of sources start from; `point`:
     SWEEP/POINT and its knobs -> Lisp text; `hash_files`: what `file-tensor` is named by;
-    `statistic`: what `stage-stat` is. Warnings are in `evaluator.diagnostics`. Raises Problems
+    `statistic`: what `stage-stat` is; `encodings`: what encodes by a
+    tokenizer alone. Warnings are in `evaluator.diagnostics`. Raises Problems
     with everything found, in source order.
     """
     found: list[Diagnostic] = []
@@ -67,6 +69,7 @@ def declare(
     collector = Collector(sources, {**(point[1] if point is not None else {}), **sets})
     collector.base, collector.tokenizers = base, tokenizers
     collector.hash_files, collector.statistic = hash_files, statistic
+    collector.encodings = encodings
     collector.lambda_lists = dict(scanned.lambda_lists)
     evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())
     evaluator.host = Host(collector)

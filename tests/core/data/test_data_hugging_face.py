@@ -69,6 +69,42 @@ def test_token_id_and_vocabulary_are_of_the_file(trained: Path) -> None:
     assert loaded.loaders["d"].reader().encode("<|end|>") == [0]
 
 
+def numbered(folder: Path, form: str, source: str = "(source (none))") -> list[str]:
+    """What is told of a file that asks for a token's number, and has one in its loss."""
+    from sexpgpu_core import api
+    from sexpgpu_core.spans import Source
+
+    windows = "" if "none" in source else "(windows 8)"
+    text = f"""(defloader d {source} {windows} (stage :train) (batch 2))
+(defparameter *end* {form})
+(defparameter *held* (or (eql *end* 0) (error "it is ~s" *end*)))"""
+    found = api.check(Source(str(folder / "run.lisp"), text)).diagnostics
+    return [f"{d.code} {d.message} {d.hint}" for d in found if d.is_error and d.code != "E-MISSING"]
+
+
+def test_a_tokenizer_with_its_file_numbers_tokens_without_a_loader(trained: Path) -> None:
+    assert numbered(trained, """(token-id "<|end|>" :tokenizer '(:hf "tok.json"))""") == []
+    assert numbered(trained, '(- (token-id "a" :tokenizer (list :bytes)) 97)') == []
+    wrong = {
+        """(token-id "<|end|>" :tokenizer '(:hf))""": "has 0 files, and takes 1",
+        """(token-id "<|end|>" :tokenizer '(:fh "tok.json"))""": "did you mean :hf?",
+        """(token-id "<|end|>" :tokenizer '(:hf "tik.json"))""": "E-DATA-MISSING",
+        """(token-id "<|end|>" :tokenizer '(:hf "a.txt"))""": "E-DATA-FORMAT",
+        """(token-id "the<|end|>" :tokenizer '(:hf "tok.json"))""": "and no single one",
+        '(token-id "<|end|>")': "no loader before it has a tokenizer",
+    }
+    for form, told in wrong.items():
+        assert told in numbered(trained, form)[0], form
+
+
+def test_a_token_of_a_large_text_that_nobody_read_is_known(trained: Path) -> None:
+    with open(trained / "a.txt", "ab") as file:
+        file.truncate(1 << 27)
+    assert numbered(trained, '(token-id "<|end|>")', SOURCE) == []
+    chars = '(source (text-files "a.txt" :tokenizer :chars))'
+    assert "E-DATA-MISSING" in numbered(trained, '(token-id "<")', chars)[0]
+
+
 def test_a_model_of_a_list_and_added_tokens_has_its_vocabulary_too(tmp_path: Path) -> None:
     said = {"model": {"vocab": [["a", 0.0], ["b", -1.0]]}, "added_tokens": [{"id": 4}]}
     (tmp_path / "t.json").write_text(json.dumps(said))

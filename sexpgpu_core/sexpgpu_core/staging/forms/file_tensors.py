@@ -19,7 +19,8 @@ from ..arguments import integers
 from ..collector import Collector
 from ..faults import describe
 from ..host import host
-from ..syntax import Declaration, Slot, keyword_pairs, option_name, tails
+from ..source_options import tokenizer_of
+from ..syntax import Declaration, Slot, keyword_pairs, option_name, python_value, tails
 from ..table import tensor_builtin
 from ..tensor import FileTensor
 from .runs import read_stage
@@ -205,13 +206,17 @@ def leaking(
 @tensor_builtin("token-id", "(text &key tokenizer)")
 def token_id(text: Value, *, tokenizer: Value = NIL) -> int:
     """The number of the token that a text is, of the loaders' tokenizer; `:tokenizer` says which
-    where they have several. A text of several tokens is E-OPTION-VALUE.
+    where they have several: a name, or '(:hf "tokenizer.json") with its file, which wants no
+    loader. A text of several tokens is E-OPTION-VALUE.
 
     (token-id "a" :tokenizer :bytes)"""
     if not isinstance(text, String):
         told = f"token-id takes a text, not {describe(text)}"
         raise problem("E-OPTION-VALUE", told, hint='(token-id "a")')
     wanted = _tokenizer(tokenizer)
+    if isinstance(wanted, tuple):
+        name, of = str(wanted[0]), host().collector.tokenizer(wanted)
+        return _one(text.text(), {name: _encoded(text.text(), of)})
     found = {name: _encoded(text.text(), read) for name, read in _encodings(wanted).items()}
     if not found:
         raise problem(
@@ -220,23 +225,33 @@ def token_id(text: Value, *, tokenizer: Value = NIL) -> int:
             + (f" {wanted}" if wanted else ""),
             hint='(source (text-files "a.txt" :tokenizer :chars)) brings one',
         )
+    return _one(text.text(), found)
+
+
+def _one(text: str, found: Mapping[str, list[int]]) -> int:
+    """The token that a text is; E-OPTION-VALUE where it is several, or others in each loader."""
     if len(set(map(tuple, found.values()))) > 1:
         told = " and ".join(f"{ids} in {name}" for name, ids in found.items())
-        raise problem("E-OPTION-VALUE", f"token-id: {text.text()!r} is {told}")
+        raise problem("E-OPTION-VALUE", f"token-id: {text!r} is {told}")
     ids = next(iter(found.values()))
     if len(ids) != 1:
         raise problem(
             "E-OPTION-VALUE",
-            f"token-id: {text.text()!r} is {len(ids)} tokens, and no single one",
+            f"token-id: {text!r} is {len(ids)} tokens, and no single one",
             hint="a number above all tokens is (loader-info text :vocab), as of a mask",
         )
     return ids[0]
 
 
-def _tokenizer(value: Value) -> str | None:
-    """A tokenizer's name with its colon; None where it is the loaders'."""
+def _tokenizer(value: Value) -> str | tuple[Any, ...] | None:
+    """A tokenizer's name with its colon, or a list of it and its files; None where it is the
+    loaders'."""
     if value is NIL or value is T:
         return None
+    if value.__class__ is Cons:
+        written: tuple[Any, ...] = python_value(value)
+        row, files = tokenizer_of(written, host().collector.tokenizers)
+        return written if files else f":{row.name}"
     name = f":{value.name.lower()}" if value.__class__ is Symbol else ""
     known = host().collector.tokenizers
     if name.lstrip(":") not in known:
