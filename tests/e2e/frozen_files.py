@@ -11,6 +11,7 @@ from sexpgpu_core.checkpoint import tensors
 from sexpgpu_core.checkpoint.shared import FILE
 
 LOAD = '(load-params "base.safetensors" :into "network" :missing ("**/down" "**/up"))'
+FROZEN = '(group (select :path "**/w") :frozen)'
 ADAPTED = """(defmodel adapted (x out)
   (defparam w ((dim x -1) out))
   (defparam down ((dim x -1) 2) :init (normal 0.1))
@@ -27,7 +28,7 @@ def adapted(run: str, width: int = 64) -> str:
     parts = {
         "(defmodel network": f"{ADAPTED}\n(defmodel network",
         "(defun objective": f"{LOAD}\n\n(defun objective",
-        "(groups (group :rest": '(groups (group (select :path "**/w") :frozen) (group :rest',
+        "(groups (group :rest": f"(groups :ema 0.9 {FROZEN} (group :rest",
     }
     for old, new in parts.items():
         assert old in text
