@@ -9,6 +9,9 @@ import click
 from sexpgpu_core import __version__
 from sexpgpu_core.registry import Registry
 
+from .answer import Answer, document
+from .flags import Helped, Verb
+
 GROUPS = {
     "write": "Write",
     "run": "Run",
@@ -19,7 +22,7 @@ GROUPS = {
 }
 
 
-class Program(click.Group):
+class Program(Verb, click.Group):
     """`sexpgpu VERB ...` over the verbs of a registry."""
 
     def __init__(self, registry: Registry) -> None:
@@ -55,8 +58,10 @@ class Program(click.Group):
 
 
 @click.pass_context
-def _root(ctx: click.Context, /, version: bool = False, **_: Any) -> None:
+def _root(ctx: click.Context, /, version: bool = False, **_: Any) -> Answer | None:
     if version:
-        click.echo(f"sexpgpu {__version__}")
-    elif ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        told = document("version", program=__version__)
+        return Answer(told, f"sexpgpu {__version__}")
+    if ctx.invoked_subcommand is None:
+        raise Helped(ctx.get_help())
+    return None

@@ -140,8 +140,11 @@ def test_interrupted_is_130(program: Program, api: Api, monkeypatch: pytest.Monk
     assert program("eval", "x", "1").exit == 130
 
 
-def test_a_reader_that_goes_away_is_no_error() -> None:
-    code = "from sexpgpu_cli.main import main; main(['docs', 'E-TYPE'])"
+@pytest.mark.parametrize(
+    "words", [["docs", "E-TYPE"], ["--help"], ["--version"], [], ["run", "--help"]], ids=str
+)
+def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
+    code = f"from sexpgpu_cli.main import main; main({words})"
     process = subprocess.Popen(
         [sys.executable, "-c", f"import time; time.sleep(0.2); {code}"],
         stdout=subprocess.PIPE,
