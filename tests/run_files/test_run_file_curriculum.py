@@ -95,6 +95,53 @@ def test_what_a_curriculum_may_not_do_is_told_by_check(body: str, code: str) -> 
     assert all(d.span is not None for d in report.diagnostics)
 
 
+RIGHT = [":short", "'(text :short)", "(list 'text :long)", "(values :short 3)",
+         "(if (< (ctx :step) 5) :short)", "(let ((n 0)) (incf n) :short)"]  # fmt: skip
+WRONG = {
+    '"short"': ("E-CURRICULUM", "(defun curriculum", "stages: :short :long :val"),
+    "t": ("E-CURRICULUM", "(defun curriculum", "stages: :short"),
+    "3": ("E-CURRICULUM", "(defun curriculum", "returns 3"),
+    "'(text)": ("E-CURRICULUM", "(defun curriculum", "returns (text)"),
+    "'(text :short 3)": ("E-CURRICULUM", "", "returns (text :short 3)"),
+    "'(text :shrot)": ("E-CURRICULUM", ":shrot", "did you mean :short?"),
+    "'(txet :short)": ("E-CURRICULUM", "txet", "did you mean text?"),
+    "(text :short)": ("E-NAME-FUNCTION", "(text :short)", "named text"),
+    '(error "no")': ("E-CONDITION", "(defun curriculum", "no"),
+    "(loop)": ("E-LIMIT-STEPS", "(defun curriculum", "stopped after"),
+    "(zeros (list 2))": ("E-STAGE-OUTSIDE", "(zeros", "nothing is traced"),
+    "(nn:linear 3 4)": ("E-STAGE-OUTSIDE", "(nn:linear", "nothing is traced"),
+    "(progn (random 3) :short)": ("E-CURRICULUM-STATE", "(defun curriculum", "random numbers"),
+}
+
+
+def errors(definition: str) -> list[Any]:
+    text = (HERE / "curriculum.lisp").read_text(encoding="utf-8")
+    begin, end = text.index("(defun curriculum"), text.index("(defrun")
+    source = Source((HERE / "x.lisp").as_posix(), f"{text[:begin]}{definition}\n{text[end:]}")
+    return [d for d in api.check(source).diagnostics if d.is_error]
+
+
+@pytest.mark.parametrize("body", RIGHT)
+def test_what_a_curriculum_may_return(body: str) -> None:
+    assert errors(f"(defun curriculum () {body})") == []
+
+
+@pytest.mark.parametrize("body", WRONG)
+def test_what_a_curriculum_may_not_return_is_told_at_its_words(body: str) -> None:
+    code, marked, words = WRONG[body]
+    (told,) = errors(f"(defun curriculum () {body})")
+    assert told.code == code
+    assert told.span is not None
+    assert told.span.text.startswith(marked)
+    assert words in f"{told.message} {told.hint}"
+
+
+def test_a_curriculum_is_one_function_of_nothing() -> None:
+    (told,) = errors("(defun curriculum (x) :short)")
+    assert (told.code, "called with nothing" in told.message) == ("E-CONTRACT", True)
+    assert "E-TWICE" in [d.code for d in errors("(defun curriculum () :short)\n" * 2)]
+
+
 @pytest.mark.parametrize("name", ["curriculum", "plateau"])
 def test_checkpoints_of_a_curriculum_are_sound(name: str, tmp_path: Path) -> None:
     folder = train(name, tmp_path)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from ..diagnostics import nearest, problem
+from ..diagnostics import Problem, nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.classes import Instance
 from ..evaluator.definitions import core_symbol
@@ -28,6 +28,8 @@ def ask(experiment: Experiment, evaluator: Evaluator, context: Context) -> tuple
     at.context = context
     try:
         value = first_value(evaluator.call(experiment.curriculum))
+    except Problem as fault:
+        raise fault.locate(experiment.curriculum.span) from None
     finally:
         at.context = None
     return None if value is NIL else stage_of(experiment, value, experiment.curriculum)
@@ -201,15 +203,24 @@ def default_stage(experiment: Experiment) -> tuple[str, str]:
 
 
 def stage_of(experiment: Experiment, value: Value, function: Function) -> tuple[str, str]:
-    """`:train` or `(text :train)`; E-CURRICULUM."""
+    """`:train` or a list of a loader and a stage, `(text :train)`; E-CURRICULUM."""
     names: list[Value] = proper("curriculum", value) if value.__class__ is Cons else [value]
     words = [n.name.lower() for n in names if n.__class__ is Symbol]
     loaders = experiment.loaders
-    if len(words) == 1:
+    if len(names) == 2 and len(words) == 2 and words[0] not in loaders:
+        near = nearest(words[0], loaders)
+        raise problem(
+            "E-CURRICULUM",
+            f"curriculum returns {describe(value)}, and no loader is named {words[0]}",
+            hint=f"did you mean {near}?" if near else "loaders: " + " ".join(loaders),
+            written=words[0],
+            nearest=near,
+        ).locate(function.span)
+    if len(words) == len(names) == 1:
         found = [(n, words[0]) for n, loader in loaders.items() if words[0] in loader.stages]
         if found:
             return found[0]
-    elif len(words) == 2 and words[0] in loaders and words[1] in loaders[words[0]].stages:
+    elif len(words) == len(names) == 2 and words[1] in loaders[words[0]].stages:
         return words[0], words[1]
     known = [s for loader in loaders.values() for s in loader.stages]
     near = nearest(words[-1], known) if words else None
