@@ -18,8 +18,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment
 from ..ir import Operations
 from ..ir.hash import graph_hash
-from .collector import collector_off
-from .phases import Phases
+from .phases import Phases, collector_off
 from .summary import summarize
 from .traces import Traces, trace_experiment
 

@@ -12,9 +12,8 @@ from ..plan.plan import Persistent
 from ..records import NamedTuple
 from ..runtime.job import ProgramFacts
 from ..staging.traced import TracedOutput
-from .collector import collector_off
 from .outputs import Serving
-from .phases import Phases
+from .phases import Phases, collector_off
 from .pipeline import metric_specs
 from .programs import Target, Watched, make_unit, nobody, recognized, scalars_of
 

@@ -27,10 +27,9 @@ from ..staging.trace import unreached
 from ..staging.traced import Metric, Traced, TracedOutput
 from ..step import build_step
 from ..step.scaling import LOSS_SCALES
-from .collector import collector_off
 from .observers import Sampled, observe, sampling_of
 from .persistents import files_named, files_of, initials, persistent_types
-from .phases import Phases
+from .phases import Phases, collector_off
 from .probes import Row
 from .programs import Target, Told, Watched, flops_of, make_unit, nobody, recognized, scalars_of
 from .stages import PassTrace, StageTrace, Tracing, observer_of, program_of, steps_of
