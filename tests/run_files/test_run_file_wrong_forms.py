@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from wrong_forms import RIGHT, WRONG
+import wrong_declarations
+import wrong_forms
+from wrong_forms import RIGHT
 
 from sexpgpu_core.diagnostics import Diagnostic
 from sexpgpu_core.diagnostics.example import Example
@@ -15,7 +17,8 @@ sys.path.append(str(Path(__file__).parents[1] / "e2e"))
 from code_cases import found, whole
 
 AT = "(defparameter *at* '(5 :end))\n"
-CASES = [(form, *row) for form, rows in WRONG.items() for row in rows]
+TABLES = (wrong_forms.WRONG, wrong_declarations.WRONG)
+CASES = [(form, *row) for table in TABLES for form, rows in table.items() for row in rows]
 
 
 def told(form: str, written: str, folder: Path) -> list[Diagnostic]:

@@ -364,7 +364,7 @@ def _one(d: Declaration, form: Cons) -> Cons:
     if form.cdr.__class__ is not Cons or form.cdr.cdr is not NIL:
         raise d.refuse(
             f"({form.car.name.lower()} ...) takes one thing",
-            form.cdr if form.cdr is not NIL else None,
+            form.cdr.cdr if form.cdr.__class__ is Cons else None,
         )
     return form.cdr  # type: ignore[no-any-return]
 

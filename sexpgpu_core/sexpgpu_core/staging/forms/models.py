@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import Change, Edit, problem
+from ...diagnostics import Change, Edit, Problem, problem
 from ...evaluator import machine
 from ...evaluator.definitions import body_macro, builtin, core_symbol, native_macro
 from ...evaluator.values import (
@@ -263,6 +263,14 @@ def check_shape_stands_second(d: Declaration, name: Symbol, parts: list[Cons]) -
     ).locate(word)
 
 
+def dtype_value(name: str, slot: Slot | None) -> str:
+    """The dtype of an option, f32 without; E-DTYPE-ARGUMENT at what was written."""
+    try:
+        return dtype_of(name, NIL if slot is None else slot.value, "f32")
+    except Problem as unknown:
+        raise unknown.locate(None if slot is None else slot.span) from None
+
+
 def shape_value(slots: Any) -> tuple[int, ...]:
     """The sizes that the slots hold."""
     if isinstance(slots, Slot):
@@ -298,7 +306,7 @@ def bound_over(symbol: Symbol, value: Value, rest: Value) -> Value:
 def _make_parameter(name: str, shape: Any, slots: dict[str, Slot]) -> Value:
     t = tracer("defparam")
     found = shape_value(shape)
-    kind = dtype_of("defparam", slots["dtype"].value if "dtype" in slots else NIL, "f32")
+    kind = dtype_value("defparam", slots.get("dtype"))
     given, type = slots.get("init"), Type(kind, found)
     init = default_initializer(found) if given is None else init_of(t, given, name, type)
     trainable = slots["trainable"].flag() if "trainable" in slots else True

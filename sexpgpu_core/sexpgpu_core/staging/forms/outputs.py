@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import Change, Edit, Problem, problem
+from ...diagnostics import Change, Edit, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, T, Value, make_list
 from ...ir.types import FLOATS, Type
 from ...reader import element_span
 from ...records import NamedTuple
 from ...spans import Span
-from ..arguments import dtype as dtype_of
 from ..host import host
 from ..initialize import Initializer, initializer_of
 from ..syntax import (
@@ -24,7 +23,7 @@ from ..syntax import (
     tails,
     take_doc,
 )
-from .models import shape_slots, shape_value
+from .models import dtype_value, shape_slots, shape_value
 
 OUTPUT_OPTIONS = ("autoregressive", "state")
 FIELD_OPTIONS = ("shape", "dtype", "random")
@@ -162,13 +161,6 @@ def _option(d: Declaration, key: str, tail: Cons) -> Any:
     return d.slot(tail, f":{key} of a field")
 
 
-def _dtype(name: str, slot: Slot | None) -> str:
-    try:
-        return dtype_of(name, NIL if slot is None else slot.value, "f32")
-    except Problem as unknown:
-        raise unknown.locate(None if slot is None else slot.span) from None
-
-
 def _field(d: Declaration, output: str, name: str, options: dict[str, Any]) -> Field:
     """A field with a type of its own; E-OUTPUT without a shape."""
     if "shape" not in options:
@@ -179,7 +171,7 @@ def _field(d: Declaration, output: str, name: str, options: dict[str, Any]) -> F
             field=name,
         ).locate(d.span)
     shape = shape_value(options["shape"])
-    dtype = _dtype(name, options.get("dtype"))
+    dtype = dtype_value(name, options.get("dtype"))
     random = options.get("random")
     if random is None:
         return Field(Type(dtype, shape), None)
