@@ -178,11 +178,15 @@ def test_a_folder_that_is_a_store_is_pruned_as_one(folder: Folder) -> None:
     filled(folder, RUN.replace(":keep 2", ":keep 4"))
     held(folder.quick("run", "x.lisp", "--name", "it", "--store", "mirror", "-q"), 0)
     there = folder.path / "mirror" / "it" / "checkpoints"
+    half = there / "step-00000050" / "1" / ".params.safetensors-77"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(b"half")
     for keep, left in ((2, ["30", "40"]), (1, ["40"])):
         held(folder.quick("checkpoint", "prune", "mirror/it", "--keep", str(keep)), 0)
         names = sorted(path.parent.name[-2:] for path in there.glob("*/checkpoint.json"))
         assert names == left
         assert len(list(there.rglob(FILE))) == 1
+        assert not half.exists()
     shutil.rmtree(folder.made("it"))
     words = ("run", "x.lisp", "--name", "it", "--store", "mirror", "-q", "--resume", "auto")
     held(folder.quick(*words), 0)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from ..checkpoint.folder import Checkpoints, Saved, surplus
 from ..checkpoint.leftovers import Left, clear, left
-from ..checkpoint.store import LocalStore, committed, discard
+from ..checkpoint.store import committed, discard
 from ..diagnostics import problem
 from ..experiment.protocols import Store
 from .clock import Clock
 from .lock import Lock
-from .mirror import newest_status
 from .runs import Run
 from .status import ended
 
@@ -46,18 +41,13 @@ def prune_stored(
     Raises E-USAGE-VALUE, E-STORE-*.
     """
     gone = surplus(committed(store), keep, _series(run, best))
-    told = run.status or _told(run.path)
+    told = run.status
     found = Left((), ())
     if told is not None and ended(told):
         found = (left if dry else clear)(store, int(told["attempt"]))
     for saved in gone if not dry else ():
         discard(store, saved.name)
     return gone, found
-
-
-def _told(path: Path) -> Mapping[str, Any] | None:
-    """The last status of a run that lies in a folder as a store has it."""
-    return newest_status(LocalStore(str(path))) if (path / "status").is_dir() else None
 
 
 def _series(run: Run, best: bool) -> str | None:
