@@ -229,5 +229,4 @@ def stage_of(experiment: Experiment, value: Value, function: Function) -> tuple[
         f"curriculum returns {describe(value)}, which is no declared stage",
         hint=f"did you mean :{near}?" if near else "stages: " + " ".join(f":{s}" for s in known),
         written=f":{words[-1]}" if words else None,
-        nearest=f":{near}" if near else None,
     ).locate(function.span)

@@ -191,7 +191,7 @@ def _experiment_checks(experiment: Experiment) -> list[Diagnostic]:
             known = f"outputs: {' '.join(experiment.outputs)}" if experiment.outputs else ""
             hint = f"did you mean {near}?" if near else known or "(defoutput name (&key x) form...)"
             row = diagnostic("E-OUTPUT", f"no output {p.output}", span=p.span, hint=hint,
-                             written=p.output, nearest=near)  # fmt: skip
+                             written=p.output)  # fmt: skip
             found.append(row)
     found += not_kept(experiment)
     if experiment.curriculum is None:
