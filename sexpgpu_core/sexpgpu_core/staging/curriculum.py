@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -221,7 +221,7 @@ def stage_of(experiment: Experiment, value: Value, function: Function) -> tuple[
         found = [(n, words[0]) for n, loader in loaders.items() if words[0] in loader.stages]
         if found:
             return found[0]
-    elif len(words) == len(names) == 2 and words[1] in loaders[words[0]].stages:
+    elif len(words) == len(names) == 2 and words[1] in _stages(loaders, words[0]):
         return words[0], words[1]
     known = [s for loader in loaders.values() for s in loader.stages]
     near = nearest(words[-1], known) if words else None
@@ -231,3 +231,7 @@ def stage_of(experiment: Experiment, value: Value, function: Function) -> tuple[
         hint=f"did you mean :{near}?" if near else "stages: " + " ".join(f":{s}" for s in known),
         written=f":{words[-1]}" if words else None,
     ).locate(function.span)
+
+
+def _stages(loaders: Mapping[str, Any], name: str) -> Iterable[str]:
+    return loaders[name].stages if name in loaders else ()
