@@ -308,7 +308,7 @@ WRONG: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ('(defun curriculum () "train")', "E-CURRICULUM",
          ITSELF, 'curriculum returns "train", which is no'),
         ("(defun curriculum () :trian)", "E-CURRICULUM", ":trian", "did you mean :train?"),
-        ("(defun curriculum () '(:train data))", "E-CURRICULUM", ":train", "no loader is named train"),
+        ("(defun curriculum () '(:train data))", "E-CURRICULUM", ":train", "no loader is named"),
         ("(defun objective () 3)", "E-OBJECTIVE-SCALAR",
          ITSELF, "objective is 3, wants a floating scalar"),
         ("(defun objective (&key image) nil)", "E-OBJECTIVE-SCALAR",
