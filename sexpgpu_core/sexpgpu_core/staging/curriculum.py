@@ -207,7 +207,7 @@ def stage_of(experiment: Experiment, value: Value, function: Function) -> tuple[
     names: list[Value] = proper("curriculum", value) if value.__class__ is Cons else [value]
     words = [n.name.lower() for n in names if n.__class__ is Symbol]
     loaders = experiment.loaders
-    named = len(words) == len(names) == 2 and not names[0].keyword
+    named = len(words) == len(names) == 2
     if named and words[0] not in loaders:
         near = nearest(words[0], loaders)
         raise problem(
