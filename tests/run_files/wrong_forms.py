@@ -309,7 +309,7 @@ WRONG: dict[str, tuple[tuple[str, str, str, str], ...]] = {
          ITSELF, 'curriculum returns "train", which is no'),
         ("(defun curriculum () :trian)", "E-CURRICULUM", ":trian", "did you mean :train?"),
         ("(defun curriculum () '(:train data))", "E-CURRICULUM",
-         ITSELF, "no loader is named"),
+         ITSELF, "curriculum returns (:train data)"),
         ("(defun objective () 3)", "E-OBJECTIVE-SCALAR",
          ITSELF, "objective is 3, wants a floating scalar"),
         ("(defun objective (&key image) nil)", "E-OBJECTIVE-SCALAR",
