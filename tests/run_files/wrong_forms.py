@@ -308,8 +308,6 @@ WRONG: dict[str, tuple[tuple[str, str, str, str], ...]] = {
         ('(defun curriculum () "train")', "E-CURRICULUM",
          ITSELF, 'curriculum returns "train", which is no'),
         ("(defun curriculum () :trian)", "E-CURRICULUM", ":trian", "did you mean :train?"),
-        ("(defun curriculum () '(:train data))", "E-CURRICULUM",
-         ITSELF, "curriculum returns (:train data)"),
         ("(defun objective () 3)", "E-OBJECTIVE-SCALAR",
          ITSELF, "objective is 3, wants a floating scalar"),
         ("(defun objective (&key image) nil)", "E-OBJECTIVE-SCALAR",
