@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from sexpgpu_core import __version__
+from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.registry import Registry
 
 from .answer import Answer, document
@@ -28,7 +29,10 @@ class Program(Verb, click.Group):
     def __init__(self, registry: Registry) -> None:
         super().__init__(
             "sexpgpu",
-            params=[click.Option(["--version"], is_flag=True, help="Print the version.")],
+            params=[
+                click.Option(["--version"], is_flag=True, help="Print the version."),
+                click.Option(["--json"], is_flag=True, help="The answer as a JSON document."),
+            ],
             callback=_root,
             invoke_without_command=True,
             context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -44,6 +48,13 @@ class Program(Verb, click.Group):
         command: click.Command = self.registry.load("verbs", cmd_name)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """A reader that goes away while a verb writes is no error; click would exit 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise click.exceptions.Exit(0) from None
+
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write("Usage: sexpgpu VERB [ARGUMENTS]\n\n")
         formatter.write(
@@ -58,10 +69,12 @@ class Program(Verb, click.Group):
 
 
 @click.pass_context
-def _root(ctx: click.Context, /, version: bool = False, **_: Any) -> Answer | None:
+def _root(ctx: click.Context, /, version: bool, json: bool) -> Answer | None:
     if version:
         told = document("version", program=__version__)
         return Answer(told, f"sexpgpu {__version__}")
-    if ctx.invoked_subcommand is None:
-        raise Helped(ctx.get_help())
-    return None
+    if ctx.invoked_subcommand is not None:
+        return None
+    if json:
+        raise problem("E-USAGE-MISSING", "no verb", hint="sexpgpu VERB --json")
+    raise Helped(ctx.get_help())

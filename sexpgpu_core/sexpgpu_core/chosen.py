@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 READ: dict[str, Callable[[str], Any]] = {"integer": int, "real": float, "boolean": "t".__eq__}
 """How an option of a Lisp type is read; of any other it is its text."""
+NOWHERE = ("", "-")
+"""What an option of a sink cannot be: no sink writes to standard output."""
 
 
 def sinks_of(registry: Registry, texts: Iterable[str]) -> dict[str, Callable[[], Sink]]:
@@ -44,8 +46,10 @@ def _chosen(
     texts = dict(told)
     for part in filter(None, rest.split(",")):
         key, sign, value = part.partition("=")
-        if not sign or key not in known:
+        if key not in known:
             raise _unknown(text, key, list(known))
+        if not sign or (hook == "sinks" and value.strip() in NOWHERE):
+            raise _nowhere(text, key, value)
         texts[key] = value
     given = {key: _read(text, known[key], value) for key, value in texts.items()}
     for option in known.values():
@@ -83,6 +87,12 @@ def _read(text: str, option: Any, value: str) -> Any:
     except ValueError:
         told = f"{text}: {option.name} is {option.type}, not {value}"
         raise problem("E-USAGE-VALUE", told) from None
+
+
+def _nowhere(text: str, key: str, value: str) -> Problem:
+    told = f"{key} is {value.strip()}" if value.strip() else f"{key} is empty"
+    hint = f"{text.partition(':')[0]}:{key}=..."
+    return problem("E-USAGE-VALUE", f"{text}: {told}", hint=hint, given=key)
 
 
 def _unknown(text: str, key: str, known: list[str]) -> Problem:

@@ -64,7 +64,7 @@ def taken(frame: Frame, library: str, made: Callable[[], Work]) -> Work | None:
 
 
 def wanted() -> Libraries:
-    """As SEXPGPU_LIBRARIES has it. Raises E-USAGE-VALUE."""
+    """As SEXPGPU_LIBRARIES has it. Raises E-USAGE-CONFIG."""
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return WHOLE
@@ -74,13 +74,13 @@ def wanted() -> Libraries:
         if word not in known:
             near = nearest(word, (*known, "none"))
             hint = f"did you mean {near}?" if near else f"none, or of {' '.join(known)}"
-            raise problem("E-USAGE-VALUE", f"{VARIABLE} has {word!r}", hint=hint)
+            raise problem("E-USAGE-CONFIG", f"{VARIABLE} has {word!r}", hint=hint)
     left = [name for word, name in known.items() if word not in words]
     return Libraries(tuple((name, f"{VARIABLE} leaves {name} out") for name in left))
 
 
 def here() -> Libraries:
-    """Those of this machine's GPU, whose context is current. Raises E-USAGE-VALUE."""
+    """Those of this machine's GPU, whose context is current. Raises E-USAGE-CONFIG."""
     from . import multiply, planned
 
     given = wanted()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -156,6 +157,36 @@ def test_a_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == b""
     process.stderr.close()
+
+
+def test_a_reader_that_goes_away_while_a_verb_writes_is_no_error(
+    program: Program, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*_: Any, **__: Any) -> None:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr(api, "evaluate", gone)
+    done = program("eval", "x", "1")
+    assert (done.exit, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "exit", "kind"),
+    [
+        (["--json"], 2, "error"),
+        (["--json", "--help"], 0, "help"),
+        (["-h", "--json"], 0, "help"),
+        (["--version", "--json"], 0, "version"),
+        (["--json", "nix"], 2, "error"),
+        (["--json", "check", "--help"], 0, "help"),
+    ],
+    ids=str,
+)
+def test_json_without_a_verb_is_one_document_too(
+    program: Program, words: list[str], exit: int, kind: str
+) -> None:
+    done = program(*words)
+    assert (done.exit, done.document["document"]) == (exit, kind)
 
 
 def test_colour_follows_flag_then_no_color_then_force_color(

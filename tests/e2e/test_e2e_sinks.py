@@ -35,6 +35,9 @@ def test_what_a_run_gives_to_its_sinks_is_what_the_verb_gives_afterwards(file: F
     [
         (("--sink", "cvs:path=x"), 2, "E-USAGE-VALUE", "csv"),
         (("--sink", "csv"), 2, "E-USAGE-VALUE", "csv:path=..."),
+        (("--sink", "csv:path=-"), 2, "E-USAGE-VALUE", "csv:path=..."),
+        (("--sink", "jsonl:path= "), 2, "E-USAGE-VALUE", "jsonl:path=..."),
+        (("--sink", "tensorboard:path"), 2, "E-USAGE-VALUE", "tensorboard:path=..."),
         (("--sink", "csv:pth=x"), 2, "E-USAGE-VALUE", "path"),
         (("--ranks", "2"), 4, "E-DEVICE-ABSENT", "--ranks 1"),
         (("--ranks", "0"), 2, "E-USAGE-VALUE", ""),
@@ -49,6 +52,17 @@ def test_sinks_and_ranks_that_there_are_not_are_told_before_a_run_begins(
     assert found["code"] == code
     assert hint in (found["hint"] or "")
     assert not (file.path / "runs").exists()
+
+
+def test_the_verb_refuses_a_sink_that_names_no_file(file: Folder) -> None:
+    held(file("run", "x.lisp", "--name", "one", "-q"), 0)
+    before = sorted(path.name for path in file.path.iterdir())
+    for to, why in (("csv:path=-", "path is -"), ("csv:path=", "is empty"), ("csv:path", "empty")):
+        done = file.quick("export-events", "one", "--to", to, "--json")
+        held(done, 2)
+        (found,) = done.document["diagnostics"]
+        assert why in found["message"]
+    assert sorted(path.name for path in file.path.iterdir()) == before
 
 
 def test_a_sink_that_cannot_be_opened_costs_the_run_nothing(file: Folder) -> None:
