@@ -17,7 +17,6 @@ ELSEWHERE = {
 
 OPEN = {
     "and counts in `data/empty`": "the loss is 0, a metric of it nan; no step counts it",
-    "trips the guard and says so": "it trips the guard; the words are those of any other halt",
 }
 """What of an item is not there."""
 
@@ -67,6 +66,8 @@ non-finite G with finite L halves c
   test_a_loss_that_is_not_finite_is_the_guards_and_not_the_scales
 2,000 committed steps double it
   test_the_loss_scale_doubles_after_many_steps
+trips the guard and says so
+  test_a_norm_that_overflows_is_told_as_that_where_gradients_are_finite
 # 3
 a read after `setf` sees the new value and the last `setf` counts
   test_a_state_is_read_as_it_was_set_and_the_last_counts

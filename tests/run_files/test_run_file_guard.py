@@ -76,6 +76,19 @@ def test_a_gradient_that_is_not_finite_is_named_by_what_it_is_of(tmp_path: Path)
     assert "sqrt" in error.span.text or "abs" in error.span.text
 
 
+def test_a_norm_that_overflows_is_told_as_that_where_gradients_are_finite(tmp_path: Path) -> None:
+    done = halted(NET.format("(nn:linear (* 1e30 x) 10 :init 0 :bias nil)"), "f32", tmp_path)
+    error = done.error
+    assert error is not None
+    assert error.message == (
+        "the gradient norm of step 1 is inf; every gradient is finite, but the sum of their "
+        "squares is too large for f32"
+    )
+    cause = events(done.folder, "guard")[-1]["cause"]
+    assert (cause["scope"], cause["inputs"][0]["non_finite"]) == ("", 0)
+    assert float(cause["inputs"][0]["maximum"]) > 1e19
+
+
 REINFORCE = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
 (defloader nothing (source (none)) (stage :train) (batch 32))

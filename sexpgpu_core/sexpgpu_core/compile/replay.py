@@ -134,8 +134,25 @@ def _cause(found: _Found) -> Cause:
     origin = found.graph.origin(found.node)
     given = tuple(_range(a) for a in found.arrays if a.size)
     if origin is None:
-        return Cause(found.node.operation, "", None, given)
+        return Cause(found.node.operation, "", None, given, squares=_of_squares(found))
     return Cause(found.node.operation, origin.scope, origin.span, given, gradient=origin.grad)
+
+
+NORM = ("sqrt", "add", "reduce-sum", "square", "multiply", "cast")
+"""What the gradient's norm is made by (step.verdict), by no form of a file."""
+
+
+def _of_squares(found: _Found) -> bool:
+    """Whether it is of the norm, whose gradients are all finite since they were made before."""
+    norm = found.graph.results.get("norm")
+    waiting = [norm.node] if norm is not None else []
+    while waiting:
+        node = waiting.pop()
+        if node is found.node:
+            return True
+        if node.operation in NORM and found.graph.origin(node) is None:
+            waiting += [value.node for value in node.operands]
+    return False
 
 
 def _range(array: Any) -> dict[str, float]:

@@ -42,7 +42,8 @@ class Left(NamedTuple):
 class Cause(NamedTuple):
     """The operation that was first. `inputs`: minimum, maximum, non_finite of each. `left`: of a
     step, the first scope in the forward pass whose scale left its history. `gradient`: whether the
-    operation is of the gradient of what the span shows."""
+    operation is of the gradient of what the span shows; `squares`: whether it is of the gradient's
+    norm, and all gradients are finite."""
 
     operation: str
     scope: str
@@ -50,9 +51,12 @@ class Cause(NamedTuple):
     inputs: tuple[Mapping[str, float], ...] = ()
     left: Left | None = None
     gradient: bool = False
+    squares: bool = False
 
     def told(self) -> str:
         """As a message goes on."""
+        if self.squares:
+            return "; every gradient is finite, but the sum of their squares is too large for f32"
         of = f" of the gradient of {_form(self.span)}" if self.gradient else ""
         where = f"; ({self.operation} ...){of} in {self.scope or 'the root'} was first"
         if self.left is None:
