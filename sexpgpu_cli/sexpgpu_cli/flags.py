@@ -188,7 +188,8 @@ def _refuse_words(name: str, given: dict[str, Any]) -> None:
         words = [w for w in (value if isinstance(value, tuple) else (value,)) if isinstance(w, str)]
         if param.name not in MAY_BE_EMPTY and not all(word.strip() for word in words):
             told = f"{called(param)} is {'empty' if '' in words else 'only blanks'}"
-            raise problem("E-USAGE-VALUE", told, hint=f"leave it out, or give {metavar(param)}")
+            hint = "give " if param.required else "leave it out, or give "
+            raise problem("E-USAGE-VALUE", told, hint=hint + metavar(param))
         if "-" in words and metavar(param) in PLACES and not _reads(name, param):
             hint = f"give {metavar(param)}: only {', '.join(STDIN)} read standard input as -"
             raise problem("E-USAGE-VALUE", f"{called(param)} is -", hint=hint)

@@ -41,6 +41,8 @@ def test_checkpoints_are_listed_and_shown(ran: Folder) -> None:
     assert [entry["step"] for entry in listed.document["checkpoints"]] == [10, 20, 30]
     rows = ran.quick("checkpoint", "list", "one").out.splitlines()
     assert [row.split()[0] for row in rows] == ["step", "10", "20", "30"]
+    last = listed.document["checkpoints"][-1]["best"]["val/loss"]["step"]
+    assert [row.split()[0] for row in rows if " val/loss " in row] == [str(last)]
     shown = ran.quick("checkpoint", "show", "one@20", "--json")
     held(shown, 0)
     validate(shown.document)

@@ -124,5 +124,8 @@ def test_a_run_whose_process_is_gone_is_lost_to_readers(tmp_path: Path, kernel_c
     assert waited.out.startswith("it: lost at step")
     assert "E-RUN-LOST" in waited.out
     assert folder.quick("runs", "--json").document["runs"][0]["state"] == "lost"
+    followed = folder.quick("events", "it", "--follow", "--kind", "close")
+    assert (followed.exit, followed.out) == (0, "")
+    assert "it is lost: its process is gone" in followed.err
     held(folder.quick("annotate", "it", "it died"), 0)
     process.communicate()

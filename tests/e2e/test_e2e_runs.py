@@ -104,6 +104,9 @@ def test_numbers_are_a_table_of_steps(ran: Folder) -> None:
     assert [int(row.split()[0]) for row in few[1:-1]][-1] == 40
     assert any(len(row.split()) == len(head.split()) for row in few[1:-1])  # a pass is there
     assert "more steps" in few[-1]
+    ends = ran.quick("events", "one", "--last", "2").out.splitlines()  # numbers, not any events
+    assert ends[0].split()[0] == "step"
+    assert ends[-1].split()[0] == "40"
 
 
 def test_events_are_chosen_by_kind_metric_seq_and_step(ran: Folder) -> None:

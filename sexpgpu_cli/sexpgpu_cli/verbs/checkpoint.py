@@ -49,7 +49,8 @@ def _listed(invocation: Invocation, run: Run, saved: Sequence[Saved]) -> Answer:
     if left:
         told.update(omitted={"checkpoints": left}, more=again)
     head = ["step", "bytes", "time", "best of", "state"]
-    rows = [_row(one) for one in saved]
+    best = _best(saved)
+    rows = [_row(one, [n for n, at in best.items() if at is one]) for one in saved]
     lines = table(head, rows, left=0) if rows else ["no checkpoints"]
     return Answer(told, bounded("\n".join(lines), again, invocation.limit))
 
@@ -63,9 +64,18 @@ def _entry(saved: Saved) -> dict[str, Any]:
     return told
 
 
-def _row(saved: Saved) -> list[str]:
+def _best(saved: Sequence[Saved]) -> dict[str, Saved]:
+    """Of each number the last checkpoint that was its best when it was written."""
+    return {
+        name: one
+        for one in saved
+        for name, at in one.document.get("best", {}).items()
+        if at.get("step") == one.step
+    }
+
+
+def _row(saved: Saved, best: Sequence[str]) -> list[str]:
     told = saved.document
-    best = [n for n, at in told.get("best", {}).items() if at.get("step") == saved.step]
     state = "earlier attempt" if ".attempt-" in saved.name else "ok"
     if saved.fault:
         state = "of a store" if saved.stored else "damaged"

@@ -93,12 +93,12 @@ def events(
     if globs and not any(e.get("metrics") for e in kept):
         known_numbers(watch, there, wanted)
     told_broken(invocation, watch)
+    numbers = not invocation.json and (not kinds or set(kinds) <= set(NUMBERS))
     if last is not None:
-        kept = kept[-last:]
+        kept = [e for e in kept if not numbers or e["event"] in NUMBERS][-last:]
     again = invocation.whole()
     if invocation.json:
         return listed(invocation, kept, again)
-    numbers = not kinds or set(kinds) <= set(NUMBERS)
     none = "no numbers yet" if watch.run.live else "no numbers" + " that fit" * bool(there)
     shown = (
         curves(kept, invocation.limit, none, again)
@@ -138,6 +138,8 @@ def followed(invocation: Invocation, watch: Watch, wanted: Wanted, last: int | N
             answer.write(line)
         first = False
     told_broken(invocation, watch)
+    if watch.run.state == "lost":
+        invocation.say(f"{watch.run.path.name} is lost: its process is gone")
     return Answer({}, "")
 
 
