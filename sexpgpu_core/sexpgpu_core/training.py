@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .checkpoint.store import probe
 from .chosen import sinks_of
+from .data.files import REACH
 from .diagnostics import Problem, Problems, problem
 from .diagnostics.allow import not_allowed
 from .experiment.protocols import Sink, Store
@@ -91,10 +92,11 @@ def train(
     if store is not None and (refused := probe(store)) is not None:
         raise refused
     with Signals() as signals:
-        start = time.perf_counter()
+        start = time.perf_counter() - REACH.scanned
         here = machine_of(device, asked.threads)
         with signals.scanning():
             compiled = compile(loaded, device)
+        start += REACH.scanned  # a scan is no compilation
         if progress is not None:
             progress.warnings(not_allowed(loaded.evaluator.diagnostics))
         earlier = _earlier(root, compiled.job.experiment_id, asked)

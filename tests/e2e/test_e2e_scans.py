@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from e2e_program import Folder
+from e2e_program import Folder, events
 
 FILE = """(require "sexpgpu/nn")
 (require "sexpgpu/optim")
@@ -102,8 +103,11 @@ def _works_in(process: Path, folder: Path) -> bool:
 
 @pytest.mark.slow
 def test_a_scan_that_was_broken_off_is_made_by_the_next_run(large: Folder) -> None:
-    done = large("run", "load.lisp", "--device", "reference", "--detach")
+    done = large("run", "compile.lisp", "--device", "reference", "--detach", "--name", "it")
     assert done.exit == 0, done.err
-    assert "scanning a.csv, 81 MB" in done.err
+    took = re.search(r"scanning a.csv, 81 MB in ([0-9.]+) s", done.err)
+    assert took is not None, done.err
+    compiled = [e["duration_s"] for e in events(large.made("it")) if e["event"] == "compile"]
+    assert 0 < sum(compiled) < float(took[1])  # a scan is no compilation
     again = large("check", "load.lisp")
     assert (again.exit, "W-DATA-UNREAD" in again.err) == (0, False)

@@ -22,12 +22,14 @@ class Reach:
 
     `asks`: servers are asked for what is at a URL, and large files are scanned (data.index).
     `cache_gb`: gigabytes of servers' objects that the cache keeps ([data] cache_gb). `tell`: takes
-    words about a scan that lasts. `pause`: called while a scan reads; what it raises ends it."""
+    words about a scan that lasts. `pause`: called while a scan reads; what it raises ends it.
+    `scanned`: seconds that scans took."""
 
     asks = True
     cache_gb = 50
     tell: Callable[[str], None] | None = None
     pause: Callable[[], None] | None = None
+    scanned = 0.0
 
 
 REACH = Reach()

@@ -157,6 +157,7 @@ class Scan:
 
     def __exit__(self, *_: object) -> None:
         self._made.close()
+        REACH.scanned += time.monotonic() - self._began
 
     @contextlib.contextmanager
     def open(self, path: Path) -> Iterator[BinaryIO]:

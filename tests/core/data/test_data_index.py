@@ -146,9 +146,14 @@ def test_a_long_scan_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     told: list[str] = []
     monkeypatch.setattr(files.REACH, "tell", told.append)
     (folder / "a").write_text(CSV)
+    before = files.REACH.scanned
     said("csv", folder / "a")
     assert told[0].startswith("scanning a, 0 MB")
     assert len(told) == 2
+    took = files.REACH.scanned
+    assert took > before
+    said("csv", folder / "a")
+    assert files.REACH.scanned == took  # it is known now
 
 
 # Whole files ----------------------------------------------------------------------------------
