@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from run_file import HERE, arrays, events
 
-from sexpgpu_core import api
+from sexpgpu_core import api, rerun
+from sexpgpu_core.runtime import runs
 from sexpgpu_core.spans import Source
 
 HEAD = '(require "sexpgpu/nn")\n(require "sexpgpu/optim")\n'
@@ -122,6 +124,84 @@ def test_weights_of_nothing_give_a_loss_of_zero_and_move_nothing(
     first, last = arrays(folder, 1), arrays(folder, 3)
     assert np.array_equal(named(first, "linear/w"), named(last, "linear/w"))
     assert np.any(named(first, "linear/w"))
+    assert [m["data/empty"] for m in told] == [1, 2, 3]
+
+
+THREES = """(defloader d (source (digits)) (stage :train :order :random) (batch 16))
+(defmodel net (x) (nn:linear x 10))
+(defun objective (&key image label)
+  (let ((w (cast (= label 3) :f32)))
+    (metric "weight" (sum w) :reduce :sum)
+    (weighted-mean (cross-entropy (net image) label) w)))
+(defun optimizer () (groups (group :rest (optim:sgd :lr 0.1))))
+(defrun :steps 16 :seed 2 :microbatches {m} :checkpoint (:every 1 :keep 17) :log-every {log})
+"""
+
+
+def weighing(folder: Path, blocks: int, log: int = 1, **options: Any) -> Path:
+    """A run whose batches have a 3 or have none: a block of some rows often has none."""
+    name = f"it-{blocks}"
+    file = folder / f"{name}.lisp"
+    file.write_text(HEAD + THREES.format(m=blocks, log=log), encoding="utf-8")
+    done = api.run(file, runs_root=folder, **{"name": name, **options})
+    assert done.exit == 0, done.error
+    return done.folder
+
+
+@pytest.mark.parametrize(
+    ("device", "blocks"), [("cpu", 1), ("cpu", 4), ("cpu", 16), ("reference", 1), ("reference", 4)]
+)
+def test_a_batch_that_weighs_nothing_is_counted_and_moves_nothing(
+    device: str, blocks: int, tmp_path: Path
+) -> None:
+    folder, empty = weighing(tmp_path, blocks, device=device), 0
+    for told in events(folder, "step"):
+        series, step = told["metrics"], told["step"]
+        empty += series["train/weight"] == 0
+        assert series.get("data/empty") == (empty or None)  # not said before there is one
+        if series["train/weight"] == 0:
+            assert series["train/objective"] == 0
+            if step > 1:
+                before, after = (named(arrays(folder, n), "linear/w") for n in (step - 1, step))
+                assert np.array_equal(before, after)
+    assert 0 < empty < 16
+
+
+def test_a_resume_goes_on_with_the_count_of_what_weighed_nothing(tmp_path: Path) -> None:
+    folder = weighing(tmp_path, 4, log=16)
+    counts = {
+        path.parent.name: json.loads(path.read_text())["counters"].get("data/empty", 0)
+        for path in (folder / "checkpoints").glob("step-*/checkpoint.json")
+    }
+    total = counts["step-00000016"]
+    at = next(step for step in range(1, 16) if 0 < counts[f"step-{step:08}"] < total)
+    again = weighing(tmp_path, 4, log=16, resume=f"it-4@{at}", name="again")
+    (told,) = events(again, "step")
+    assert told["metrics"]["data/empty"] == told["counters"]["data/empty"] == total
+    assert rerun.verify(runs.find(tmp_path, folder.name), steps=16 - at).found == ()
+
+
+TERMS = """(defmodel net (x) (nn:linear x 10))
+(defun objective (&key image label)
+  (let ((each (cross-entropy (net image) label))
+        (none (* 0.0 (cast label :f32))))
+    (+ (mean each) (weighted-mean each none) (* 0.5 (weighted-mean (square each) none))
+       (weighted-mean each (cast (< label 10) :f32)) (weighted-mean each (+ none 1.0)))))
+"""
+
+
+def test_each_term_of_a_loss_that_weighs_nothing_counts(tmp_path: Path) -> None:
+    for blocks in (1, 4):
+        text = HEAD + DIGITS + TERMS + ADAM + RUN.format(m=blocks)
+        folder = trained(tmp_path, text, f"m{blocks}")
+        assert [e["metrics"]["data/empty"] for e in events(folder, "step")] == [2, 4, 6]
+
+
+def test_a_counter_of_a_file_has_not_the_name_of_the_runs_own() -> None:
+    text = HEAD + DIGITS.replace("(batch 16)", "(batch 16) (counter :data/empty 1)")
+    text += "(defmodel net (x) (nn:linear x 10))\n" + LOSS + ADAM + RUN.format(m=1)
+    (told,) = api.check(Source(str(HERE / "changed.lisp"), text)).diagnostics
+    assert told.code == "E-TWICE"
 
 
 STAGES = """(defloader d (source (digits))

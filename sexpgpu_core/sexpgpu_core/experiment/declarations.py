@@ -14,6 +14,8 @@ from ..spans import Span
 
 PRECISIONS = ("f32", "bf16", "f16")
 """What `:precision` may be. `:f64` waits for a device that computes in it."""
+EMPTY = "data/empty"
+"""The run's own counter, of weighted means of losses that weighed nothing (45.4)."""
 
 
 class Knob(NamedTuple):

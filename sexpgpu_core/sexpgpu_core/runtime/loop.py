@@ -15,12 +15,14 @@ from ..data.loader import Loader
 from ..data.prefetch import Prefetcher
 from ..device import Outcome
 from ..diagnostics import Problem, diagnostic, problem
+from ..experiment.declarations import EMPTY
 from ..records import NamedTuple
 from . import cadence, curriculum, fault, saving
 from .control import Inbox
 from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job, StageFacts
+from .metrics import scalar
 from .observation import Observation, observe
 from .passing import Passes
 from .progress import FIRST_SCALE, Progress, evaluate
@@ -239,6 +241,7 @@ class Loop:
             self._dropped(flying, outcome)
         before, skipped = self.progress, self.progress.skipped
         self.progress = flying.after
+        self.progress.weighed(before, int(scalar(outcome.results.get("empty", 0))))
         if overflow:
             self._rescaled(flying)
         elif not outcome.committed:
@@ -254,6 +257,8 @@ class Loop:
             stage = self.job.stages[flying.stage]
             loader, number = self.loaders[stage.loader], self.progress.batches[flying.stage]
             data = {f"data/{n}/epoch": x for n, x in loader.epochs(stage.stage, number).items()}
+            if EMPTY in self.progress.counters:
+                data[EMPTY] = self.progress.counters[EMPTY]
             self.report.step(stage, outcome, self.progress, flying.epoch, data)
         if flying.observation is not None:
             self.folder.events.write("diagnostic", step, values=flying.observation.values())

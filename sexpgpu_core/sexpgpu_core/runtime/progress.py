@@ -7,6 +7,7 @@ from typing import Any
 
 from ..data.loader import Loader
 from ..diagnostics import problem
+from ..experiment.declarations import EMPTY
 from ..ir import scalars
 from ..records import Record
 from .job import StageFacts
@@ -94,6 +95,11 @@ class Progress(Record):
         self._count(-1)
         self.updates -= 1
         self.rescale(fits=False)
+
+    def weighed(self, before: Progress, empty: int) -> None:
+        """Count weighted means of the step after `before` that weighed nothing."""
+        if total := before.counters.get(EMPTY, 0) + empty:
+            self.counters[EMPTY] = total
 
     def copy(self) -> Progress:
         return Progress(

@@ -9,6 +9,7 @@ from typing import Any
 from ..checkpoint.folder import Saved
 from ..data.loader import Loader
 from ..diagnostics import Diagnostic, diagnostic
+from ..experiment.declarations import EMPTY
 from ..ir.types import Type
 from ..records import NamedTuple
 from .curriculum import default_key
@@ -126,6 +127,8 @@ def _progress(saved: Saved, evidence: Evidence) -> dict[str, Any]:
     for key, batches in counted.items():
         for name, amount in job.stages[key].counters.items() if key in job.stages else ():
             counters[name] = counters.get(name, 0) + amount * batches
+    if EMPTY in saved.document.get("counters", {}):  # what batches weighed is not known here
+        counters[EMPTY] = _INT
     last = f"{begun[-1]['loader']}:{begun[-1]['stage']}" if begun else default_key(job.stages)
     facts = job.stages[last]
     stage = {"loader": facts.loader, "name": facts.stage, "step": counted.get(last, 0)}

@@ -1,12 +1,14 @@
 """A traced stage and its optimizer to the step graph: blocks, backward, verdict, clip, updates.
 
 Results: `next:KIND:NAME` for every persistent value that changes, `verdict`, `loss` (and
-`loss:NAME`), `norm`, and the metrics' sums. Nothing persistent changes where `verdict` is false.
+`loss:NAME`), `norm`, the metrics' sums, and `empty`, where weighted means may weigh nothing.
+Nothing persistent changes where `verdict` is false.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 from ..autodiff import GradientBuilder, differentiate
 from ..ir import Builder, Graph, Operations, Value
@@ -57,6 +59,7 @@ def build_step(
     _metrics(b, traced, blocks, results)
     guard = guard or scaled
     _commit(b, traced, optimization, blocks, losses, gradients, guard, results)
+    _empty(b, traced, blocks[0], results)
     b.graph.results = results
     return b.graph
 
@@ -136,6 +139,22 @@ def _metrics(
         for block in blocks[1:]:
             value = b(combine.get(name, "add"), value, block[name])
         results[name] = value
+
+
+def _empty(
+    b: Builder, traced: Traced, block: Mapping[str, Value], results: dict[str, Value]
+) -> None:
+    """How many weighted means of the losses weigh nothing in the whole step (45.4). The test is of
+    all blocks in each; where a weight is known to be another number, none is left."""
+    tests = [
+        block[f"ratio:{number}:node"].node.operands[0]
+        for number, ratio in enumerate(ratios_of(traced.graph))
+        if ratio.node.node.operation == block[f"ratio:{number}:node"].node.operation == "where"
+    ]
+    if not tests:
+        return
+    counts = [b("cast", test, dtype="f32") for test in tests]
+    results["empty"] = reduce(lambda total, count: b("add", total, count), counts)
 
 
 def _commit(

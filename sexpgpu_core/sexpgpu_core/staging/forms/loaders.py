@@ -9,6 +9,7 @@ from ...diagnostics import Change, Edit, Problem, problem
 from ...evaluator.definitions import native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value
 from ...experiment.declarations import (
+    EMPTY,
     PRECISIONS,
     LoaderDeclaration,
     StageDeclaration,
@@ -206,7 +207,7 @@ class LoaderReader:
         made = lambda_of(parts[1].car)
         span = element_span(parts[1])
         name = parts[0].car.name.lower()
-        if name in PLACES or name in self.counters:
+        if name in PLACES or name in (*self.counters, EMPTY):
             what = "a key of ctx" if name in PLACES else "a counter already"
             raise problem("E-TWICE", f"counter :{name}: :{name} is {what}", name=name).locate(
                 element_span(parts[0])
