@@ -123,7 +123,7 @@ def _progress(saved: Saved, evidence: Evidence) -> dict[str, Any]:
     keys = dict.fromkeys([*(f"{e['loader']}:{e['stage']}" for e in begun), *loaders])
     counted = _batches(list(keys), saved, evidence)
     said = {key: _position(key, counted[key], evidence) for key in keys}
-    counters = {name: 0 for stage in job.stages.values() for name in stage.counters}
+    counters: dict[str, Any] = {n: 0 for s in job.stages.values() for n in s.counters}
     for key, batches in counted.items():
         for name, amount in job.stages[key].counters.items() if key in job.stages else ():
             counters[name] = counters.get(name, 0) + amount * batches
