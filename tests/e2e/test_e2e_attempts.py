@@ -144,3 +144,18 @@ def test_what_a_killed_process_left_of_an_attempt_that_never_began_goes(ran: Fol
     (left / "manifest.json").write_text((ran.made("one") / "manifest.json").read_text())
     held(ran.quick(*CHANGED, "--resume", "one", "-q"), 0)
     assert [p.name for p in left.parent.iterdir()] == ["2"]
+
+
+def test_another_program_without_a_step_left_is_refused_and_the_run_stays_as_it_is(
+    ran: Folder,
+) -> None:
+    ran.write("own.lisp", OWN.replace("27)", "24 27)"))
+    before = sorted(ran.made("one").rglob("*"))
+    for flags in (("--steps", "40"), ("--steps", "15")):
+        words = ("run", "x.lisp", *flags, "--resume", "one", "--resume-changed", *ANEW)
+        done = ran.quick(*words, "--json")
+        held(done, 2)
+        (found,) = done.document["diagnostics"]
+        assert found["message"] == f"one@40 has all of the {flags[1]} steps"
+        assert found["hint"] == "--steps 80, or another @STEP"
+    assert sorted(ran.made("one").rglob("*")) == before

@@ -197,7 +197,7 @@ def _times(trace: PassTrace, steps: int) -> int:
     every, at = trace.declared.every, trace.declared.at
     if not every and not at:
         return 1
-    points = {int(a) for a in at if not isinstance(a, str)} & set(range(steps + 1))
+    points = {int(a) for a in at if not isinstance(a, str) and 0 <= int(a) <= steps}
     regular = steps // every if every else 0
     own = [p for p in points if not (every and p and p % every == 0)]
     ends = any(isinstance(a, str) for a in at) and not (every and steps % every == 0)

@@ -11,7 +11,7 @@ from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
 from ..diagnostics import problem
 from . import runs
-from .begin import Listener, begin, reopen
+from .begin import Listener, begin, no_step_left, reopen
 from .clock import Clock
 from .folder import RunFolder
 from .job import Job
@@ -93,10 +93,7 @@ def fork(
     forks(job, checkpoint, f"{parent.path.name}@{saved.step}")
     differing = differing_numerics(checkpoint.document, machine)
     if saved.step >= job.steps:
-        told = f"{parent.path.name}@{saved.step} has all of the {job.steps} steps"
-        raise problem(
-            "E-USAGE-VALUE", told, hint=f"--steps {2 * saved.step or 1}, or another @STEP"
-        )
+        raise no_step_left(job, parent.path, saved.step)
     folder = fresh(parent={"run": parent.path.name, "step": saved.step})
     inherited(parent.path, folder.path)
     for found in differing:

@@ -11,7 +11,7 @@ from typing import Any
 from ..checkpoint.disk import Disk
 from ..checkpoint.folder import Checkpoint, Checkpoints
 from ..data.loader import Loader
-from ..diagnostics import Diagnostic, Problem, diagnostic
+from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from . import control, documents, manifest, programs, runs, status
 from .afterwards import last
 from .clock import Clock
@@ -87,7 +87,8 @@ def reopen(
 
     `which`: latest, best or a step. `changed`: another experiment may go on, in which what the
     globs `anew` name of the parameters that differ begins anew; `words` tells what differs. Raises
-    E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT, E-RESUME-CHANGED, E-RESUME-PARAM;
+    E-USAGE-VALUE with no step left for it, E-RUN-LOCKED, E-CHECKPOINT-NONE, E-CHECKPOINT-CORRUPT,
+    E-RESUME-CHANGED, E-RESUME-PARAM;
     W-RESUME-NUMERICS and W-RESUME-PARAM are logged.
     """
     clock = clock or Clock()
@@ -103,6 +104,8 @@ def reopen(
         checkpoint = checkpoints.load(saved)
         told = another(job, checkpoint, path, words, changed)
         fates, idle = fits(job, checkpoint, path, anew, bool(told))
+        if told and saved.step + bool(fates) > job.steps:  # values that are new want a step
+            raise no_step_left(job, path, saved.step)
         differing = differing_numerics(checkpoint.document, machine)
         before, live = last(path), _live(path)
         at, elapsed = before.attempt + 1, before.elapsed
@@ -123,6 +126,12 @@ def reopen(
     folder.status.set(step=step, checkpoint=savepoint(saved))
     folder.status.start()
     return folder, checkpoint
+
+
+def no_step_left(job: Job, path: Path, step: int) -> Problem:
+    """E-USAGE-VALUE: what would go on from a checkpoint has no step to take."""
+    told = f"{path.name}@{step} has all of the {job.steps} steps"
+    return problem("E-USAGE-VALUE", told, hint=f"--steps {2 * step or 1}, or another @STEP")
 
 
 def _manifest(

@@ -79,6 +79,12 @@ def test_programs_are_launched_as_often_as_was_said(
     assert {n: c for n, c in told.items() if n in programs} == dict(counted)
 
 
+def test_the_launches_of_a_very_long_run_are_counted_and_not_listed(tmp_path: Path) -> None:
+    path = file(tmp_path)
+    compiled = api.compile(api.load(path, steps=10**12), api.device("reference"))
+    assert max(launches(compiled.traces).values()) == 10**12
+
+
 def test_a_call_takes_its_arithmetic_or_its_bytes_whichever_is_longer() -> None:
     def step(*row: int, size: int = 100) -> float:
         load = Workload({"step": [row]}, {"step": 3}, "step", 1, size)
