@@ -138,8 +138,8 @@ def key(place: str, form: str, told: str, marked: str | None = None) -> Wrong:
     return Wrong(place, form, KEY, form if marked is None else marked, told)
 
 
-def series(form: str, told: str) -> Wrong:
-    return key("C", form, told)
+def series(form: str, told: str, marked: str | None = None) -> Wrong:
+    return key("C", form, told, marked)
 
 
 WRONG = [
@@ -148,15 +148,15 @@ WRONG = [
     key("O", "(ctx 'step)", "a keyword, not step"),
     key("O", "(ctx nil)", "a keyword, not nil"),
     Wrong("O", "(ctx step)", "E-NAME-UNBOUND", "step", "no variable is named step"),
-    key("O", "(ctx :stepp)", "did you mean :steps?"),
-    key("E", "(ctx :epochs)", "did you mean :epoch?"),
-    key("G", "(ctx :progres)", "did you mean :progress?"),
-    key("C", '(ctx :metrc "val/loss")', "did you mean :metric?"),
-    key("U", "(ctx :modes)", "did you mean :mode?"),
-    key("L", "(ctx :windows)", "did you mean :window?"),
-    key("O", "(ctx :sen)", "did you mean :seen?"),
-    key("O", "(ctx :xyzzy)", "keys here: :mode :stage"),
-    key("L", "(ctx :seen)", "keys here: :stage :loader :batch :window"),
+    key("O", "(ctx :stepp)", "did you mean :steps?", ":stepp"),
+    key("E", "(ctx :epochs)", "did you mean :epoch?", ":epochs"),
+    key("G", "(ctx :progres)", "did you mean :progress?", ":progres"),
+    key("C", '(ctx :metrc "val/loss")', "did you mean :metric?", ":metrc"),
+    key("U", "(ctx :modes)", "did you mean :mode?", ":modes"),
+    key("L", "(ctx :windows)", "did you mean :window?", ":windows"),
+    key("O", "(ctx :sen)", "did you mean :seen?", ":sen"),
+    key("O", "(ctx :xyzzy)", "keys here: :mode :stage", ":xyzzy"),
+    key("L", "(ctx :seen)", "keys here: :stage :loader :batch :window", ":seen"),
     key("O", "(ctx :step :best)", "takes nothing more"),
     key("O", "(ctx :steps 3)", "takes nothing more"),
     key("E", "(ctx :seen 1)", "takes nothing more"),
@@ -166,13 +166,13 @@ WRONG = [
     series("(ctx :metric :loss)", "takes the name of a series"),
     series("(ctx :metric 'loss)", "takes the name of a series"),
     series('(ctx :metric "val/loss" :best :count)', "takes the name of a series"),
-    series('(ctx :metric "val/loss" :bset)', "did you mean :best?"),
-    series('(ctx :metric "val/loss" :since-bst)', "did you mean :since-best?"),
-    series('(ctx :metric "val/loss" :last)', "not :last"),
+    series('(ctx :metric "val/loss" :bset)', "did you mean :best?", ":bset"),
+    series('(ctx :metric "val/loss" :since-bst)', "did you mean :since-best?", ":since-bst"),
+    series('(ctx :metric "val/loss" :last)', "not :last", ":last"),
     series('(ctx :metric "val/loss" 3)', "not 3"),
     series('(ctx :metric "val/loss" "best")', 'not "best"'),
     series('(ctx :metric "val/loss" nil)', "not nil"),
-    Wrong("C", '(ctx :metric "val/los")', "E-SERIES", '(ctx :metric "val/los")', '"val/loss"?'),
+    Wrong("C", '(ctx :metric "val/los")', "E-SERIES", '"val/los"', '"val/loss"?'),
     Wrong("C", '(ctx :metric "")', "E-SERIES", '(ctx :metric "")', "reported: train/loss val/loss"),
 ]
 

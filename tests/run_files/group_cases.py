@@ -55,18 +55,18 @@ RIGHT = [
 CONTRACT, VALUE, OPTION, SHAPE = "E-CONTRACT", "E-OPTION-VALUE", "E-OPTION", "E-FORM-SHAPE"
 
 
-def option(form: str, told: str, code: str = VALUE) -> Wrong:
+def option(form: str, told: str, code: str = VALUE, marked: str = "(groups") -> Wrong:
     """Of an option of `groups` itself."""
-    return Wrong(f"(groups {form} {REST})", code, "(groups", told)
+    return Wrong(f"(groups {form} {REST})", code, marked, told)
 
 
 def selected(selector: str, code: str, marked: str, told: str) -> Wrong:
     return Wrong(rest(selector), code, marked, told)
 
 
-def group(form: str, code: str, told: str) -> Wrong:
+def group(form: str, code: str, told: str, marked: str | None = None) -> Wrong:
     """Of the arguments of one group."""
-    return Wrong(f"(groups {form})", code, form, told)
+    return Wrong(f"(groups {form})", code, form if marked is None else marked, told)
 
 
 WRONG = [
@@ -84,7 +84,7 @@ WRONG = [
     option(':clip-norm "1"', "a number or a step scalar", "E-SCHEDULE"),
     option(":clip-norm 1 :clip-norm 2", ":clip-norm stands twice", "E-TWICE"),
     option(":clip-value 0", "above 0"),
-    option(":clip-vlue 1", "did you mean :clip-value?", OPTION),
+    option(":clip-vlue 1", "did you mean :clip-value?", OPTION, ":clip-vlue"),
     option(":ema 1.5", "from 0 to 1"),
     option(":ema -0.1", "from 0 to 1"),
     option(":ema t", "a number or a step scalar", "E-SCHEDULE"),
@@ -92,18 +92,18 @@ WRONG = [
     group("(group :rest)", "E-CALL-ARGUMENTS", "got 1"),
     group(f"(group {ADAM})", "E-CALL-ARGUMENTS", "got 1"),
     group(f"(group :rset {ADAM})", CONTRACT, ":rset is no selector"),
-    group(f'(group "**" {ADAM})', CONTRACT, '(select :path "**")'),
+    group(f'(group "**" {ADAM})', CONTRACT, '(select :path "**")', '"**"'),
     group("(group :rest 3)", CONTRACT, "3 is no optimizer"),
     group("(group :rest :frozn)", CONTRACT, ":frozn is no optimizer"),
     group("(group :rest #'optim:adamw)", CONTRACT, "is no optimizer"),
     group(f"(group :rest {ADAM} {ADAM})", "E-CALL-ARGUMENTS", "where a keyword does"),
-    group(f"(group :rest {ADAM} :evry 2)", "E-CALL-KEYWORD", "did you mean :every?"),
+    group(f"(group :rest {ADAM} :evry 2)", "E-CALL-KEYWORD", "did you mean :every?", ":evry"),
     group(f"(group :rest {ADAM} :every 0)", VALUE, ":every from 1"),
     group(f"(group :rest {ADAM} :every 2 :offset 2)", VALUE, ":offset below it"),
     group(f"(group :rest {ADAM} :every 2 :offset -1)", VALUE, ":offset below it"),
     group(f"(group :rest {ADAM} :offset 1)", VALUE, ":offset below it"),
     group(f"(group :rest {ADAM} :optional 3)", VALUE, "give t or nil"),
-    group(f"(group :rest {ADAM} :loss :x)", "E-GROUP-LOSS", "no loss is named :x"),
+    group(f"(group :rest {ADAM} :loss :x)", "E-GROUP-LOSS", "no loss is named :x", ":x"),
     group(f"(group :rest {ADAM} :dtype :bf16)", VALUE, "this one is trained"),
     group("(group :rest :frozen :every 2)", VALUE, "leave :every out"),
     group("(group :rest :frozen :loss :x)", VALUE, "leave :loss out"),
@@ -113,7 +113,7 @@ WRONG = [
     Wrong("(groups (group :rest (optim:sgd :momentum nil)))", "E-SCHEDULE", "(optim:sgd", "nil"),
     Wrong("(groups (group :rest (optim:adamw :lr (tensor 1.0))))", "E-SCHEDULE", "(optim:adamw",
           "a number or a step scalar"),
-    Wrong("(groups (group :rest (optim:adamw :bta1 0.9)))", "E-CALL-KEYWORD", "(optim:adamw",
+    Wrong("(groups (group :rest (optim:adamw :bta1 0.9)))", "E-CALL-KEYWORD", ":bta1",
           "did you mean :beta1?"),
     selected("(select)", SHAPE, "(select)", "says what to select"),
     selected('(select :pth "**")', OPTION, ":pth", "did you mean :path?"),

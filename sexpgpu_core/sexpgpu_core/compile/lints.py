@@ -13,11 +13,10 @@ from ..staging.traced import Group
 
 if TYPE_CHECKING:
     from ..data.loader import Loader
-    from ..evaluator.requiring import Library
     from .stages import PassTrace, StageTrace
 
 
-def unset(stages: Iterable[StageTrace], library: Library) -> list[Diagnostic]:
+def unset(stages: Iterable[StageTrace]) -> list[Diagnostic]:
     """W-UNUSED of each state of the file that no training stage sets: it stays as it begins. A
     layer of an installed module may keep what it drew once."""
     every = list(stages)
@@ -33,7 +32,7 @@ def unset(stages: Iterable[StageTrace], library: Library) -> list[Diagnostic]:
             name=path,
         )
         for path, state in still.items()
-        if state.span is None or not library.is_installed(state.span.source)
+        if not state.installed
     ]
 
 

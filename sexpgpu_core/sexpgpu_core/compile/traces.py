@@ -144,7 +144,7 @@ def _check_passes(
         check_pads(stages, passes, loaders)
     for found in _lints(experiment, stages, passes, loaders, steps):
         evaluator.warn(found)
-    for found in lints.unset(stages.values(), evaluator.library):
+    for found in lints.unset(stages.values()):
         evaluator.warn(found)
     for found in tested_often(experiment):
         evaluator.warn(found)

@@ -30,7 +30,8 @@ class State(NamedTuple):
     """A model state. `combine`: mean delta sum max min concat (45.3, R37).
 
     `rows`: of a state that each row of the batch has its own of (R3), the name of its values in
-    this program; `type` has the rows of a block in front."""
+    this program; `type` has the rows of a block in front. `installed`: a layer of an installed
+    module has it, that `span` calls."""
 
     path: str
     type: Type
@@ -39,6 +40,7 @@ class State(NamedTuple):
     span: Span | None
     rows: str = ""
     set: bool = False  # whether a setf of it stands in what was traced
+    installed: bool = False
 
 
 class Metric(NamedTuple):

@@ -19,7 +19,7 @@ from ..ir.operation import Operations
 from ..ir.types import FLOATS, Type
 from ..spans import Span
 from .context import Context
-from .origins import called_from_file
+from .origins import called_from_file, installed
 from .regions import Region
 from .scopes import Scope, join
 from .tensor import FileTensor, Handle, StepScalar, Tensor
@@ -281,9 +281,10 @@ class Tracer:
         if known is not None and (known.type, known.init) != (type, init):
             raise self._unlike(known, type, init)
         if known is None:
-            span = called_from_file()
+            at, span = machine.current().call_span, called_from_file()
             rows = f"{'state' if self.fed else self.program}/{path}" if per_row else ""
-            self.states[path] = State(path, type, init, combine, span, rows)
+            known = State(path, type, init, combine, span, rows)
+            self.states[path] = known._replace(installed=at is not None and installed(at))
         return path
 
     def read_state(self, path: str) -> Tensor:
