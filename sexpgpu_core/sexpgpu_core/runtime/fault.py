@@ -55,10 +55,10 @@ class Cause(NamedTuple):
 
     def told(self) -> str:
         """As a message goes on."""
-        if self.squares:
-            return "; every gradient is finite, but the sum of their squares is too large for f32"
         of = f" of the gradient of {_form(self.span)}" if self.gradient else ""
         where = f"; ({self.operation} ...){of} in {self.scope or 'the root'} was first"
+        if self.squares:
+            where = "; every gradient is finite, but the sum of their squares is too large for f32"
         if self.left is None:
             return where
         scope, scale, most, steps = self.left
