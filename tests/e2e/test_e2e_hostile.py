@@ -3,11 +3,10 @@ lost, and a resume comes to the bits of a run that nobody disturbed."""
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +14,9 @@ from e2e_program import Folder, held, network, saved, status, wait
 from frozen_files import adapted, base, files
 
 from sexpgpu_core import api
+
+sys.path.append(str(Path(__file__).parents[1] / "run_files"))
+from run_file import Cutting
 
 RUN = ":steps 400 :seed 3 :checkpoint (:every 20 :keep 3)"
 TEXT = '(source (text-files "letters.txt" :tokenizer :bytes))'
@@ -38,27 +40,6 @@ def same(folder: Folder, name: str = "it") -> None:
     assert saved(folder.made(name)) == saved(folder.made("whole"))
     assert len(set(files(folder.made(name)))) == 1
     held(folder.quick("checkpoint", "verify", name), 0)
-
-
-class Cutting:
-    """Cuts a file short, once the run has saved."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.whole, self.was = path, path.read_bytes(), os.stat(path)
-
-    def began(self, folder: Path) -> None:
-        pass
-
-    def warnings(self, found: list[Any]) -> None:
-        pass
-
-    def event(self, event: dict[str, Any]) -> None:
-        if event["event"] == "checkpoint" and event["step"] >= 20:
-            os.truncate(self.path, 100)
-
-    def mend(self) -> None:
-        self.path.write_bytes(self.whole)
-        os.utime(self.path, ns=(self.was.st_atime_ns, self.was.st_mtime_ns))
 
 
 def test_data_that_shrink_while_it_runs_cost_no_checkpoint(made: Folder) -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from e2e_program import Folder, held, network, status, validate, wait
@@ -22,6 +23,24 @@ def saved(folder: Folder) -> set[Path]:
     """Runs with a checkpoint."""
     found = (folder.path / "runs").glob("x-*/checkpoints/step-*")
     return {path.parents[1] for path in found}
+
+
+def finished(folder: Folder, edited: str, text: str) -> list[dict[str, Any]]:
+    """Points of a sweep in which a file is edited once the first has saved: both come to an end."""
+    process = folder.start("sweep", "x.lisp", "s", "-q", "--json")
+    wait(lambda: saved(folder), 120)
+    folder.write(edited, text)
+    out, _ = process.communicate(timeout=240)
+    assert process.returncode == 0, out
+    said = json.loads(out)
+    assert said["counts"] == {"finished": 2}
+    return list(said["points"])
+
+
+def counted(folder: Folder) -> dict[str, int]:
+    """How many points the sweep has in each state, by the file as it is now."""
+    said = folder.quick("sweep", "x.lisp", "s", "--list", "--json").document
+    return dict(said["counts"])
 
 
 @pytest.fixture
@@ -67,36 +86,20 @@ def test_a_module_that_is_edited_while_its_sweep_runs_is_run_as_it_was(busy: Fol
     twice = SLOW.replace("(network inputs) targets", "(m:twice (network inputs)) targets")
     text = '(require "./m.lisp")\n' + twice
     busy.write("x.lisp", text.replace(":steps 3000", ":steps 1000"))
-    process = busy.start("sweep", "x.lisp", "s", "-q", "--json")
-    wait(lambda: saved(busy), 120)
-    busy.write("m.lisp", module.replace("2.0", "3.0"))
-    out, _ = process.communicate(timeout=240)
-    assert process.returncode == 0, out
-    said = json.loads(out)
-    assert said["counts"] == {"finished": 2}
-    for point in said["points"]:
+    for point in finished(busy, "m.lisp", module.replace("2.0", "3.0")):
         assert (busy.made(point["run"]) / "modules" / "m.lisp").read_text() == module
-    edited = busy.quick("sweep", "x.lisp", "s", "--list", "--json").document
-    assert edited["counts"] == {"pending": 2}
+    assert counted(busy) == {"pending": 2}
 
 
 def test_a_file_that_is_edited_while_its_sweep_runs_is_run_as_it_was(busy: Folder) -> None:
-    process = busy.start("sweep", "x.lisp", "s", "-q", "--json")
-    wait(lambda: saved(busy), 120)
-    busy.write("x.lisp", SLOW.replace(":lr 1e-2", ":lr 1e-4"))
-    out, _ = process.communicate(timeout=240)
-    assert process.returncode == 0, out
-    said = json.loads(out)
-    assert said["counts"] == {"finished": 2}
+    points = finished(busy, "x.lisp", SLOW.replace(":lr 1e-2", ":lr 1e-4"))
     (made,) = (busy.path / "runs").glob("sweep-x-s-*")
     assert (made / "file.lisp").read_text() == SLOW
-    told = [json.loads((busy.made(p["run"]) / "manifest.json").read_text()) for p in said["points"]]
+    told = [json.loads((busy.made(p["run"]) / "manifest.json").read_text()) for p in points]
     assert {manifest["file"] for manifest in told} == {"x.lisp"}
-    edited = busy.quick("sweep", "x.lisp", "s", "--list", "--json").document
-    assert edited["counts"] == {"pending": 2}
+    assert counted(busy) == {"pending": 2}
     busy.write("x.lisp", SLOW)
-    again = busy.quick("sweep", "x.lisp", "s", "--list", "--json").document
-    assert again["counts"] == {"finished": 2}
+    assert counted(busy) == {"finished": 2}
 
 
 def test_a_sweep_whose_folder_is_deleted_ends_and_its_points_save(busy: Folder) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +43,24 @@ def events(folder: Path, kind: str) -> list[dict[str, Any]]:
             kept = [e for e in kept if e["step"] <= event["step"]]
         kept.append(event)
     return [e for e in kept if e["event"] == kind]
+
+
+class Cutting:
+    """Progress of a run that cuts a file short once the run has saved at step 20."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.whole, self.was = path, path.read_bytes(), os.stat(path)
+
+    def began(self, folder: Path) -> None:
+        pass
+
+    def warnings(self, found: list[Any]) -> None:
+        pass
+
+    def event(self, event: dict[str, Any]) -> None:
+        if event["event"] == "checkpoint" and event["step"] >= 20:
+            os.truncate(self.path, 100)
+
+    def mend(self) -> None:
+        self.path.write_bytes(self.whole)
+        os.utime(self.path, ns=(self.was.st_atime_ns, self.was.st_mtime_ns))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from run_file import HERE, arrays, events, train
+from run_file import HERE, Cutting, arrays, events, train
 
 from sexpgpu_core import api
 
@@ -53,23 +51,6 @@ LONG = """
 """
 
 
-class Truncating:
-    """Cuts a file short once the run has saved at step 20."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self.whole = path, path.read_bytes()
-
-    def began(self, folder: Path) -> None:
-        pass
-
-    def warnings(self, found: list[Any]) -> None:
-        pass
-
-    def event(self, event: dict[str, Any]) -> None:
-        if event["event"] == "checkpoint" and event["step"] >= 20:
-            os.truncate(self.path, 100)
-
-
 def test_a_file_cut_short_while_it_is_read_ends_the_run_with_its_checkpoints(
     tmp_path: Path,
 ) -> None:
@@ -77,8 +58,7 @@ def test_a_file_cut_short_while_it_is_read_ends_the_run_with_its_checkpoints(
     (tmp_path / "t.bin").write_bytes(tokens.tobytes())
     file = tmp_path / "long.lisp"
     file.write_text(LONG.format(steps=400))
-    cutting = Truncating(tmp_path / "t.bin")
-    was = os.stat(cutting.path)
+    cutting = Cutting(tmp_path / "t.bin")
     done = api.run(file, runs_root=tmp_path / "runs", progress=cutting)
     assert (done.exit, done.state) == (3, "failed")
     assert done.error is not None
@@ -87,8 +67,7 @@ def test_a_file_cut_short_while_it_is_read_ends_the_run_with_its_checkpoints(
     assert "resume" in (done.error.hint or "")
     saved = sorted((done.folder / "checkpoints").glob("step-*"))
     assert saved
-    cutting.path.write_bytes(cutting.whole)
-    os.utime(cutting.path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    cutting.mend()
     again = api.run(file, runs_root=tmp_path / "runs", resume="latest")
     assert again.exit == 0
     straight = api.run(file, runs_root=tmp_path / "other")

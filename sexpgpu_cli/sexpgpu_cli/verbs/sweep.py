@@ -180,11 +180,12 @@ def planned(
         invocation.say(f"{points.repeated.code}: {points.repeated.message}")
     given = {key: chosen[key] for key in ("sets", "steps")}
     words = _words(invocation, file, selection, asked)
-    given["kept"] = modules = _modules(source, variant=points.variant, **given)
+    content, modules = _content(source, variant=points.variant, **given)
+    given["kept"] = modules
     return Plan(
         file,
         points,
-        _identified(source, variant=points.variant, **given)[0],
+        content,
         lambda point: _identified(source, point=points.choice(point), **given),
         lambda point: [*words, "--point", points.choice(point).name],
         jobs=jobs,
@@ -193,15 +194,19 @@ def planned(
     )
 
 
-def _modules(source: Source, **chosen: Any) -> dict[str, str]:
-    """Texts of what a file requires, by name and by place; none of a choice that is wrong."""
+def _content(source: Source, **chosen: Any) -> tuple[str | None, dict[str, str]]:
+    """The experiment of a file without a point, and texts of what it requires, by name and by
+    place; of a choice that is wrong what there is."""
     from sexpgpu_core import api
 
+    modules: dict[str, str] = {}
     try:
-        read = api.load(source, **chosen).experiment.modules
+        loaded = api.load(source, **chosen)
+        read = loaded.experiment.modules
+        modules = {key: module.text for module in read for key in (module.name, module.path)}
+        return api.identity(loaded), modules
     except (Problem, Problems):
-        return {}
-    return {key: module.text for module in read for key in (module.name, module.path)}
+        return None, modules
 
 
 def _unset(points: Points, sets: Sequence[tuple[str, str]]) -> None:
