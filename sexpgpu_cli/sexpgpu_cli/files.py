@@ -30,7 +30,7 @@ def kept(name: str, text: Path) -> tuple[Source, dict[str, str]]:
     from sexpgpu_core.sweeps.running import MODULES
 
     modules = text.with_name(MODULES)
-    told = json.loads(modules.read_text("utf-8")) if modules.exists() else {}
+    told = json.loads(modules.read_text("utf-8"))["modules"] if modules.exists() else {}
     return Source(Path(name).as_posix(), read(str(text)).text), told
 
 

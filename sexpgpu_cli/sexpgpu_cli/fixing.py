@@ -9,6 +9,7 @@ from sexpgpu_core.diagnostics import Change, Diagnostic, problem
 from sexpgpu_core.records import NamedTuple
 from sexpgpu_core.spans import Source
 
+from .files import decode
 from .rewriting import replace
 
 ROUNDS = 10
@@ -50,7 +51,7 @@ def _chosen(
         if d.edit is None or not (d.edit.safe or unsafe):
             continue
         spans = [(c.span.start, c.span.end) for c in d.edit.changes]
-        here = all(c.span.source.name == source.name for c in d.edit.changes)
+        here = all(_same(c.span.source, source) for c in d.edit.changes)
         free = all(end <= a or b <= start for start, end in spans for a, b in taken)
         if here and free and spans and not set(spans) & set(taken):
             taken += spans
@@ -58,11 +59,22 @@ def _chosen(
     return chosen
 
 
+def _same(of: Source, here: Source) -> bool:
+    """Whether a change is of this very text."""
+    return (of.name, of.text) == (here.name, here.text)
+
+
 def write(before: Source, after: Source) -> None:
-    """Replace the file, its ends of lines kept. Raises E-USAGE-FILE."""
+    """Replace the file, its ends of lines kept. Raises E-USAGE-FILE, also where another text than
+    `before` stands there by now."""
     path = Path(before.name)
     try:
-        crlf = b"\r\n" in path.read_bytes()
+        data = path.read_bytes()
+        if decode(data, before.name) != before.text:
+            told = "it is left as it is: check it again"
+            changed = f"{path} was changed while it was checked"
+            raise problem("E-USAGE-FILE", changed, hint=told, file=str(path))
+        crlf = b"\r\n" in data
         text = after.text.replace("\n", "\r\n") if crlf else after.text
         replace(path.resolve(), text.encode())
     except OSError as error:

@@ -101,7 +101,7 @@ def train(
             progress.warnings(not_allowed(loaded.evaluator.diagnostics))
         earlier = _earlier(root, compiled.job.experiment_id, asked)
         if earlier is not None:
-            return _reused(earlier, progress)
+            return _reused(earlier, here, progress)
         parts = (loaded, device, compiled, operations, asked, here, signals, progress, start)
         if not asked.dry:
             plan = observers(loaded, device, compiled, operations)
@@ -164,10 +164,10 @@ def _earlier(root: Path, experiment_id: str, asked: Asked) -> runs.Run | None:
     return None
 
 
-def _reused(earlier: runs.Run, progress: Any) -> Summary:
+def _reused(earlier: runs.Run, here: Machine, progress: Any) -> Summary:
     status = dict(earlier.sound().status or {})
     if progress is not None:
-        progress.warnings([exists(earlier)])
+        progress.warnings([exists(earlier, here)])
     summary = status.get("summary")
     return Summary("finished", int(status["exit"]), "reuse", None, summary, status, earlier.path)
 

@@ -62,7 +62,10 @@ class Tuning:
         return self.picks[key]
 
     def document(self) -> str:
-        return _text(self.picks)
+        if not self.picks:
+            return ""
+        whole = {"version": 1, "document": "tuning", "picks": _listed(self.picks)}
+        return json.dumps(whole, indent=1) + "\n"
 
     def given(self, programs: Collection[str]) -> str:
         asked = set[str]().union(*(self._asked.get(p, ()) for p in programs))
@@ -70,7 +73,8 @@ class Tuning:
 
     def take(self, document: str) -> None:
         picks: dict[str, Choice] = {}
-        given = json.loads(document) if document else {}
+        whole = json.loads(document) if document else {"picks": {}}
+        given = whole.get("picks") if isinstance(whole, dict) else None
         if not isinstance(given, dict):
             raise ValueError("no table of picks")
         for key, value in given.items():
@@ -89,10 +93,13 @@ class Tuning:
 
 
 def _text(picks: Mapping[str, Choice]) -> str:
-    """JSON, in order; empty where nothing was picked."""
-    if not picks:
-        return ""
-    return json.dumps({k: list(v) for k, v in sorted(picks.items())}, indent=1) + "\n"
+    """JSON; empty where nothing was picked."""
+    return json.dumps(_listed(picks), indent=1) + "\n" if picks else ""
+
+
+def _listed(picks: Mapping[str, Choice]) -> dict[str, list[object]]:
+    """In order of keys."""
+    return {key: list(value) for key, value in sorted(picks.items())}
 
 
 @functools.cache

@@ -115,13 +115,17 @@ def test_the_selection_is_handed_on(program: Program, api: Api, file: str) -> No
     }
 
 
-def test_standard_input_is_a_file_of_the_name_given(
+def test_standard_input_and_a_path_below_here_are_named_as_they_are_shown(
     program: Program, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(b"(a)\r\n"))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    program("check", "-", "--stdin-name", "y.lisp")
-    assert (api.asked["source"].name, api.asked["source"].text) == ("y.lisp", "(a)\n")
+    for words, name in ((("--stdin-name", "y.lisp"), "y.lisp"), ((), "-")):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"(a)\r\n")))
+        document = program("check", "-", *words, "--json").document
+        assert (api.asked["source"].name, api.asked["source"].text) == (name, "(a)\n")
+        assert document["files"][0]["file"] == name
+    Path("x.lisp").write_text("(a)")
+    document = program("check", str(Path("x.lisp").resolve()), "--json").document
+    assert document["files"][0]["file"] == "x.lisp"
 
 
 def test_a_file_that_is_not_utf_8_is_a_diagnostic_of_the_file(program: Program) -> None:

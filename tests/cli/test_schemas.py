@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
@@ -75,3 +77,42 @@ def test_a_schema_stands_alone_and_is_printed(program: Program, name: str) -> No
     printed = json.loads(program("docs", "--schema", stem).out)
     jsonschema.Draft202012Validator.check_schema(printed)
     assert printed["$id"] == f"urn:sexpgpu:schema:{stem}:1"
+    refs = set(re.findall(r'"\$ref": "([^"]*)"', json.dumps(printed)))
+    assert refs <= {f"#/$defs/{name}" for name in printed.get("$defs", ())}
+
+
+UNITS = (
+    (r"time|heartbeat|.*_at", {"$ref": "#/$defs/time"}),
+    (r"elapsed|eta|.*(?<!per)_s", {"type": "number"}),
+    (r"bytes|.*_bytes", {"type": "integer", "minimum": 0}),
+    (r"progress", {"type": "number", "minimum": 0, "maximum": 1}),
+    (r"share|mfu|.*_per_s", {"type": "number"}),
+)
+"""Names of keys and what they hold: times, seconds, bytes, fractions and rates (65 A2)."""
+
+
+@pytest.mark.parametrize("name", sorted(f.name for f in FOLDER.iterdir()))
+def test_a_key_that_is_named_by_its_unit_holds_that(name: str) -> None:
+    for key, part in keys(json.loads(FOLDER.joinpath(name).read_text("utf-8"))):
+        found = next((of for words, of in UNITS if re.fullmatch(words, key)), {})
+        given = [p for p in part.get("anyOf", [part]) if p != {"type": "null"}]
+        assert all(found.items() <= p.items() for p in given), (key, part)
+
+
+def keys(part: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key of every object of a schema, and its part."""
+    if isinstance(part, dict):
+        if isinstance(part.get("properties"), dict):
+            yield from part["properties"].items()
+        part = list(part.values())
+    if isinstance(part, list):
+        for inner in part:
+            yield from keys(inner)
+
+
+def test_a_time_is_of_utc_in_milliseconds() -> None:
+    time = json.loads(FOLDER.joinpath("event.json").read_text("utf-8"))["$defs"]["time"]
+    jsonschema.validate("2026-12-01T18:20:03.412Z", time)
+    for wrong in ("2026-12-01T18:20:03Z", "2026-12-01T18:20:03.412+01:00", 1796149203.4):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, time)

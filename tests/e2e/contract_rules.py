@@ -22,42 +22,64 @@ TABLE = """
 Every `--json` answer
   test_every_document_is_valid_by_its_closed_schema
   test_what_a_verb_says_is_strict_json_by_its_schema
+  test_a_line_exits_as_it_should_with_one_document
+every JSON/YAML file of the product
+  test_every_file_of_json_says_its_version_and_its_kind
+  test_another_run_of_the_process_keeps_its_own_picks_only
 has `v` and `event` instead
   test_every_document_is_valid_by_its_closed_schema
+Within a version keys are only added
+  test_a_schema_has_all_that_the_contracts_has
 a reader ignores keys
   test_a_document_of_another_shape_is_told_by_its_key
   test_a_run_of_tomorrow_is_read_by_what_it_has_of_today
 Closed sets: severity
-  test_a_schema_has_all_that_the_contracts_has
+  test_closed_sets_are_the_contracts_and_a_reader_may_meet_other_keys
+The shipped schemas are open (readers)
+  test_closed_sets_are_the_contracts_and_a_reader_may_meet_other_keys
 the product's own tests close them
   test_every_document_is_valid_by_its_closed_schema
 Each schema file stands alone
   test_a_schema_stands_alone_and_is_printed
 # A2
 Times: UTC
+  test_a_time_is_of_utc_in_milliseconds
+  test_a_key_that_is_named_by_its_unit_holds_that
   test_every_document_is_valid_by_its_closed_schema
 Durations: seconds
+  test_a_key_that_is_named_by_its_unit_holds_that
   test_every_document_is_valid_by_its_closed_schema
 Any metric or diagnostic number may be
   test_numbers_that_are_not_finite_are_texts_wherever_they_are_said
+  test_what_a_verb_says_is_strict_json_by_its_schema
 A knob's value is Lisp text
   test_a_selection_is_kept_as_it_prints
 Null is "not known or none"
   test_every_document_is_valid_by_its_closed_schema
 Paths use `/`
   test_paths_of_the_manifest_are_relative_to_where_it_ran
+  test_standard_input_and_a_path_below_here_are_named_as_they_are_shown
+  test_what_was_read_is_kept_byte_for_byte
 # A3
 span is flat
-  test_a_span_is_a_region_in_code_points_of_a_path_as_an_address
-  test_every_document_is_valid_by_its_closed_schema
+  test_every_part_has_its_key
+  test_a_span_counts_code_points_lines_from_1_and_offsets_from_0_with_its_end_left_out
 `-` is the file of stdin
-  test_standard_input_is_a_file_of_the_name_given
+  test_standard_input_and_a_path_below_here_are_named_as_they_are_shown
   test_standard_input_lies_where_it_is_said_to
 # A4
 always there (file, span, hint, edit may be null)
+  test_keys_that_are_always_there_are_there_and_others_only_when_they_say_something
   test_checks_are_what_their_schema_says
+`edit` = `{title, safe
+  test_every_part_has_its_key
 all or nothing
-  test_an_edit_is_a_fix_that_gives_the_text
+  test_all_changes_of_an_edit_are_made
+  test_an_edit_that_meets_another_is_left_whole
+  test_an_edit_of_two_files_is_left_whole
+refused when `old` is not what stands there
+  test_an_edit_of_another_text_than_stands_there_is_left
+  test_a_file_that_was_saved_since_it_was_read_is_not_written_over
 `facts` are typed
   test_facts_are_bounded_and_never_not_json
 # A5
@@ -68,52 +90,76 @@ A check passes through
 # A6
 document `error` with
   test_a_line_exits_as_it_should_with_one_document
+  test_a_wrong_word_is_exit_2_with_one_document
 never empty and never a traceback
   test_a_line_exits_as_it_should_with_one_document
+  test_a_fault_and_an_interrupt_are_one_document
   test_a_surprise_is_exit_70_with_a_report_and_no_traceback
 # A7
 `--limit N` (20)
   test_more_than_the_limit_is_cut_and_says_so
   test_runs_are_listed_newest_first
+  test_lists_are_cut_at_the_limit_and_sweep_json_has_them_whole
+`more` is the command that shows it
+  test_the_command_for_what_was_cut_shows_it
 # A8
 in every line
   test_every_document_is_valid_by_its_closed_schema
 `step` = steps done
-  test_lines_are_numbered_and_times_do_not_go_back
   test_skipped_steps_count_as_steps_and_not_as_updates
+  test_an_attempt_begins_with_open_or_resume_and_ends_with_close
+is reported with `step` t + 1
+  test_step_scalars_have_the_numbers_of_before_the_step
 that very step, not a mean
   test_metrics_of_a_step_do_not_depend_on_the_cadence
 `elapsed` = active seconds
-  test_a_resume_drops_what_earlier_attempts_said_past_its_step
+  test_elapsed_is_the_active_time_of_all_attempts
+  test_lines_are_numbered_and_times_do_not_go_back
+`seq` = the line's number
+  test_lines_are_numbered_and_times_do_not_go_back
 a reader drops lines
   test_a_resume_drops_what_earlier_attempts_said_past_its_step
 `close` last of an attempt
+  test_an_attempt_begins_with_open_or_resume_and_ends_with_close
   test_an_end_while_kernels_are_compiled_is_at_once_and_leaves_no_checkpoint
-  test_a_signal_in_any_phase_ends_it_as_the_table_says
+Kinds and keys: `contracts/schemas/event.json`
+  test_every_document_is_valid_by_its_closed_schema
 # A9
 one derived, `lost`
   test_a_run_whose_process_is_gone_is_lost_to_readers
-  test_one_of_another_host_lives_as_long_as_its_heart_beats
+  test_a_run_whose_process_is_gone_is_lost
 Heartbeat every 2 s
   test_the_heartbeat_goes_on_while_it_compiles
 finished 0 (5 when
+  test_a_run_ends_finished_with_its_metrics_and_files
   test_a_stopping_target_that_is_missed_is_exit_5
   test_a_signal_in_any_phase_ends_it_as_the_table_says
   test_a_deadline_runs_the_passes_of_the_end_and_exits_75
+  test_a_stopped_run_ends_after_its_step_with_a_checkpoint
 # A10
 `experiment_id` = 12 hex
   test_a_run_is_another_by_all_that_training_depends_on
   test_a_run_is_another_by_the_contents_of_its_data
 Not in it: selection
   test_a_run_is_the_same_by_what_training_does_not_depend_on
+`reuse` over another version or device says so
+  test_a_run_that_is_reused_says_where_it_was_run_otherwise
+`evaluation_ids` = pass -> hash
+  test_another_model_is_judged_alike
+  test_another_judgement_has_another_id
 Runs are ranked only with equal evaluation ids
   test_runs_that_were_judged_otherwise_are_not_ranked
 # A11
 RUN, SAVE, SIDE, SELECT
   test_what_is_no_run_is_wrong_usage
+  test_a_run_is_found_by_path_word_slug_and_prefix
   test_a_whole_slug_wins_over_beginnings_and_folders_that_are_no_runs_do_not_count
   test_a_save_is_a_run_and_a_step
+  test_runs_are_sides_too_with_their_numbers
+  test_a_checkpoint_is_a_side_and_two_are_told_by_what_they_hold
+runs root, slug, exits
   test_the_runs_root_is_the_flags_then_the_variables_then_the_files
+  test_a_slug_says_file_variant_knobs_and_experiment
   test_every_exit_of_the_contract_is_made_or_has_a_test
 # B1
 redefines the special operator

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,32 @@ def grown(old: Any, new: Any, at: str) -> None:
 def test_a_schema_has_all_that_the_contracts_has(name: str) -> None:
     old = json.loads(page(f"schemas/{name}.json"))
     grown(old, json.loads(SCHEMAS.joinpath(f"{name}.json").read_text("utf-8")), name)
+
+
+def parts(schema: Any, at: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of a schema with its path."""
+    if isinstance(schema, list):
+        for n, item in enumerate(schema):
+            yield from parts(item, f"{at}/{n}")
+    elif isinstance(schema, dict):
+        yield at, schema
+        for key, value in schema.items():
+            yield from parts(value, f"{at}/{key}")
+
+
+CLOSED = re.compile(r"(severity|phase|reached|state|exit|verdict|goal)(/items|/anyOf/\d)*$")
+"""Names whose words are a closed set: no word is added within a version."""
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in LATER])
+def test_closed_sets_are_the_contracts_and_a_reader_may_meet_other_keys(name: str) -> None:
+    old = dict(parts(json.loads(page(f"schemas/{name}.json"))))
+    new = dict(parts(json.loads(SCHEMAS.joinpath(f"{name}.json").read_text("utf-8"))))
+    sets = [at for at, part in old.items() if "enum" in part and CLOSED.search(at)]
+    assert sets or name not in ("check", "diagnostic", "diff", "error", "event", "runs", "status")
+    for at in sets:
+        assert new[at]["enum"] == old[at]["enum"], at
+    assert [at for at, part in new.items() if part.get("additionalProperties") is False] == []
 
 
 def test_every_schema_of_ours_is_of_a_document_that_a_verb_gives() -> None:

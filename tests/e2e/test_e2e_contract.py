@@ -13,14 +13,19 @@ PHASES = (
     *("tensors", "parameters", "optimizer", "evaluation", "trust", "device"),
 )
 LOSS = "(nn:cross-entropy (network inputs) targets)"
+LAYER = "(nn:linear (one-hot x 27 :dtype :f32) {})"
 MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
     "reader": ("(", ()),
+    "modules": (network(head='(require "nix")'), ()),
     "knobs": (network(), ("-s", "nix=1")),
     "evaluator": (network(head="(defparameter *n* (car 1))"), ()),
     "run-file": (network() + "(defrun :steps 3)", ()),
     "data": (network().replace("letters.txt", "nix.txt"), ()),
     "staging": (network(loss=f"(if (> (sum inputs) 0) {LOSS} {LOSS})"), ()),
+    "tensors": (network(model="(matmul (one-hot x 27 :dtype :f32) (ones '(26 27)))"), ()),
+    "parameters": (network(model=f"(progn {LAYER.format(5)} {LAYER.format(27)})"), ()),
     "optimizer": (network().replace("group :rest", 'group (select :path "nix")'), ()),
+    "trust": (network(run=":steps 4 :microbatches 2", loss=f"(exp {LOSS})"), ()),
     "device": (network(), ("--device", "nix")),
 }
 """A mistake that each of these phases finds."""

@@ -94,6 +94,23 @@ def test_an_experiment_that_was_run_is_taken_or_refused(mine: Folder) -> None:
     assert len(list((mine.path / "runs").iterdir())) == 2
 
 
+def test_a_run_that_is_reused_says_where_it_was_run_otherwise(mine: Folder) -> None:
+    held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
+    words = ("run", "x.lisp", "--if-exists", "reuse", "--json")
+    assert "It was run with" not in mine.quick(*words).err
+    on_another = mine.quick(*words, "--device", "reference")
+    held(on_another, 0)
+    assert on_another.document["run"] == "one"
+    assert "It was run with device cpu" in on_another.err
+    assert "; here is device reference" in on_another.err
+    path = mine.made("one") / "manifest.json"
+    told = json.loads(path.read_text())
+    versions = {**told["versions"], "numpy": "1.0"}
+    path.write_text(json.dumps({**told, "versions": versions}))
+    held(found := mine.quick(*words), 0)
+    assert "It was run with numpy 1.0; here is numpy " in found.err
+
+
 def test_a_run_from_a_checkpoint_of_another_has_it_for_a_parent(mine: Folder) -> None:
     held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
     held(mine.quick("run", "x.lisp", "--name", "same", "--from", "one@10", "-q"), 0)

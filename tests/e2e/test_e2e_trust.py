@@ -33,6 +33,7 @@ OTHER = {
     "determinism": ((), network(run=f"{RUN} :deterministic nil")),
     "how data is read": ((), network().replace(":split (0 0.8)", ":split (0 0.7)")),
     "optimizer": ((), network(rate="2e-2")),
+    "a parameter's path": ((), network().replace("network", "net")),
 }
 SAME = {
     "layout": ((), network().replace("(batch 8))", "; eight\n  (batch 8))")),
@@ -40,7 +41,8 @@ SAME = {
     "a metric": ((), network().replace('(metric "loss"', '(metric "error"')),
     "passes": ((), network(passes="")),
     "what is written down": ((), network(run=f"{RUN} :log-every 3 :checkpoint (:every 7)")),
-    "a variant that says the same": (("-s", "width=32"), ""),
+    "what is selected and says the same": (("-s", "width=32"), ""),
+    "device": (("--device", "reference"), ""),
 }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from sexpgpu_core.diagnostics import Diagnostic, Problem, nearest, problem
+from sexpgpu_core.diagnostics.places import shown_path
 from sexpgpu_core.records import NamedTuple
 from sexpgpu_core.spans import Source
 
@@ -148,17 +149,18 @@ def _checked(invocation: Invocation, name: str, how: How) -> list[dict[str, Any]
     except Problem as error:
         if error.diagnostic.phase == "usage":
             raise
-        return [_unread(name, error.diagnostic)]
+        called = how.stdin_name if name == "-" and how.stdin_name else name
+        return [_unread(shown_path(called), error.diagnostic)]
     more: dict[str, Any] = {"difference": "", "text": source.text}
     if how.fix:
         source, more = _fixed(source, how, name != "-")
-    found = [{**_report(invocation, source, name, how, how.selection), **more}]
+    found = [{**_report(invocation, source, how, how.selection), **more}]
     if how.every_variant:
         from sexpgpu_core.staging.scan import scan
 
         for variant in scan(source).variants:
             chosen = {**how.selection, "variant": variant}
-            report = _report(invocation, source, name, how, chosen)
+            report = _report(invocation, source, how, chosen)
             found.append({**report, "difference": "", "text": source.text})
     return found
 
@@ -183,7 +185,6 @@ def _fixed(source: Source, how: How, file: bool) -> tuple[Source, dict[str, Any]
 def _report(
     invocation: Invocation,
     source: Source,
-    name: str,
     how: How,
     selection: dict[str, Any],
 ) -> dict[str, Any]:
@@ -215,7 +216,7 @@ def _report(
     listed = invocation.judged(found)
     failed = invocation.denied(listed) or not report.complete
     return {
-        "file": name,
+        "file": shown_path(source.name),
         "sha256": sha256(source.text.encode()).hexdigest(),
         "exit": int(failed),
         "diagnostics": listed,

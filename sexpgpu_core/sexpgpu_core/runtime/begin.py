@@ -62,7 +62,7 @@ def begin(
     for text in manifest.notes(job):
         folder.events.write("annotation", 0, text=text, by="file")
     if earlier is not None:
-        folder.events.warn(exists(earlier), 0)
+        folder.events.warn(exists(earlier, machine), 0)
     folder.log(f"attempt 1 of {path.name}: {' '.join(map(manifest.unasked, said))}")
     folder.status.start()
     return folder
@@ -179,14 +179,30 @@ def _again(
     return {**whole, "resumed": dict(resumed)}
 
 
-def exists(earlier: runs.Run) -> Diagnostic:
-    """W-RUN-EXISTS with its numbers."""
+def exists(earlier: runs.Run, here: Machine) -> Diagnostic:
+    """W-RUN-EXISTS with its numbers, and where it was run if that was not as here (65 A10)."""
     metrics = (earlier.status or {}).get("metrics", {})
     told = ", ".join(f"{name} {_short(at['value'])}" for name, at in list(metrics.items())[:3])
     message = f"{earlier.path.name} is this experiment and has finished" + (
         f": {told}" if told else ""
     )
-    return diagnostic("W-RUN-EXISTS", message, run=earlier.path.name)
+    was, now = _where(earlier.manifest), _where(here._asdict())
+    differs = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    facts: dict[str, Any] = {"run": earlier.path.name}
+    if differs:
+        facts["differs"] = differs
+        there, this = (_said(of, differs) for of in (was, now))
+        message += f". It was run with {there}; here is {this}"
+    return diagnostic("W-RUN-EXISTS", message, **facts)
+
+
+def _where(of: Mapping[str, Any]) -> dict[str, str]:
+    """Device and versions, which are no part of an experiment."""
+    return {"device": of["device"]["name"], **of["versions"]}
+
+
+def _said(of: Mapping[str, str], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {of.get(name, 'none')}" for name in names)
 
 
 def _short(value: float | str) -> str:

@@ -68,7 +68,8 @@ def ask(run: Path, request: str, **keys: Any) -> Path:
     scratch = folder / f"{name}.part"
     try:
         folder.mkdir(exist_ok=True)
-        scratch.write_text(json.dumps({"request": request, **keys}), encoding="utf-8")
+        told = {"version": 1, "document": "request", "request": request, **keys}
+        scratch.write_text(json.dumps(told), encoding="utf-8")
         os.replace(scratch, folder / name)
     except OSError as refused:
         raise problem("E-RUN-WRITE", f"{folder}: {refused.strerror}") from refused

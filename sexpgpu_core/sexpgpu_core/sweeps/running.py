@@ -77,7 +77,8 @@ class Sweeping:
             self._lock = self._lock or Lock(self.path / "run.lock", self._started)
             if self.plan.text is not None:
                 (self.path / KEPT).write_text(self.plan.text, encoding="utf-8", newline="")
-                documents.replace(self.path / MODULES, dict(self.plan.modules))
+                told = {"version": 1, "document": "modules", "modules": dict(self.plan.modules)}
+                documents.replace(self.path / MODULES, told)
             self._remember()
             self.write("running")
         except OSError as refused:

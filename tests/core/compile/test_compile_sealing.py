@@ -102,5 +102,18 @@ def test_the_hash_of_the_training_ir_is_of_no_seed_no_steps_and_no_data(plain: A
 
 
 def test_a_selection_is_kept_as_it_prints() -> None:
-    chosen = api.load(Source("x.lisp", FILE), sets=[("width", "#x10")]).experiment.chosen()
-    assert chosen["set"] == {"width": "16"}
+    given = {
+        **{"width": "#x10", "rate": "3E-3", "kind": " :AdamW ", "sizes": "( 1 2 )"},
+        **{"on": "nil", "off": "()"},
+    }
+    head = """(defknob rate 1e-3 "R.") (defknob kind :sgd "K.") (defknob sizes '(3) "S.")
+(defknob on t "O.") (defknob off t "O.")
+"""
+    source = Source("x.lisp", FILE.replace("(defknob", f"{head}(defknob", 1))
+    chosen = api.load(source, sets=list(given.items())).experiment.chosen()
+    assert chosen["set"] == {
+        **{"width": "16", "rate": "0.003", "kind": ":adamw", "sizes": "(1 2)"},
+        **{"on": "nil", "off": "nil"},
+    }
+    again = api.load(source, sets=list(chosen["set"].items())).experiment.chosen()
+    assert again["set"] == chosen["set"]

@@ -43,6 +43,16 @@ def test_every_part_has_its_key() -> None:
     json.dumps(found, allow_nan=False)
 
 
+def test_a_span_counts_code_points_lines_from_1_and_offsets_from_0_with_its_end_left_out() -> None:
+    text = "\u00e9 \U0001f600\n(\U0001f600 bc\n d)"
+    found = Span(Source("x.lisp", text), text.index("bc"), text.index(" d)") + 2).json()
+    assert found == {
+        **{"line": 2, "column": 4, "end_line": 3, "end_column": 3},
+        **{"offset": 7, "end_offset": 12},
+    }
+    assert text[found["offset"] : found["end_offset"]] == "bc\n d"
+
+
 def test_facts_are_bounded_and_never_not_json() -> None:
     facts = value_json({"a": ("x" * 999, float("inf")), "b": {1: object()}})
     assert len(facts["a"][0]) == 300

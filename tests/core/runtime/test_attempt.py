@@ -7,6 +7,7 @@ import pytest
 
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.runtime.attempt import attempt
+from sexpgpu_core.runtime.events import read
 
 
 @pytest.fixture
@@ -60,5 +61,7 @@ def test_the_same_experiment_again_is_a_new_folder_with_a_warning(tmp_path, ask)
     fake.start(tmp_path, job)
     folder, _ = ask(job)
     assert folder.events.warnings == {"W-RUN-EXISTS": 1}
+    (told,) = [e["diagnostic"] for e in read(folder.path / "events.jsonl") if "diagnostic" in e]
+    assert "It was run with" not in told["message"]
     named, _ = ask(job, name="My Run")
     assert named.run == "my-run"

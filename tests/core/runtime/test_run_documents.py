@@ -16,7 +16,18 @@ from hypothesis import strategies as st
 import sexpgpu_core
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import CheckpointDeclaration
-from sexpgpu_core.runtime import begin, cadence, clock, events, ledger, run, runs, slug, status
+from sexpgpu_core.runtime import (
+    begin,
+    cadence,
+    clock,
+    events,
+    ledger,
+    mirror,
+    run,
+    runs,
+    slug,
+    status,
+)
 from sexpgpu_core.runtime.job import MetricSpec
 from sexpgpu_core.runtime.metrics import Accumulator
 from sexpgpu_core.runtime.signals import Signals
@@ -112,6 +123,32 @@ def test_a_torn_last_line_is_passed_over_and_the_next_writer_starts_a_new_one(tm
     log.close()
     assert [e["event"] for e in events.read(path)] == ["step", "resume"]
     assert list(events.read(path))[1]["elapsed"] >= 5.0
+
+
+def test_elapsed_is_the_active_time_of_all_attempts(tmp_path):
+    now = [1e9]
+    time = clock.Clock(now=lambda: now[0], monotonic=lambda: now[0])
+    for attempt, before in ((1, 0.0), (2, 3.0), (3, 6.0)):
+        log = events.EventLog(tmp_path / "events.jsonl", "r", attempt, time, elapsed=before)
+        now[0] += 3
+        assert log.write("step", attempt)["elapsed"] == before + 3
+        log.close()
+        now[0] += 3600  # nobody works at it
+
+
+def test_an_attempt_begins_with_open_or_resume_and_ends_with_close(tmp_path):
+    folders = {summary.folder for summary in rich_runs(tmp_path)}
+    attempts = {}
+    for folder in folders:
+        for event in events.read(folder / "events.jsonl"):
+            attempts.setdefault((folder.name, event["attempt"]), []).append(event)
+    assert sorted(n for _, n in attempts) == [1, 1, 2]
+    for (_, number), told in attempts.items():
+        kinds = [event["event"] for event in told]
+        assert kinds[0] == ("open" if number == 1 else "resume")
+        assert kinds[-1] == "close"
+        assert not {"open", "resume", "close"} & set(kinds[1:-1])
+        assert told[0]["step"] == 0 or number > 1
 
 
 def test_a_resume_drops_what_earlier_attempts_said_past_its_step():
@@ -226,6 +263,7 @@ def test_a_run_whose_process_is_gone_is_lost(tmp_path):
 
 
 def test_the_heartbeat_goes_on_while_it_compiles(tmp_path, monkeypatch):
+    assert (status.HEARTBEAT, status.LOST_AFTER, mirror.EVERY) == (2, 60, 10)
     monkeypatch.setattr(status, "HEARTBEAT", 0.01)
     folder = begin.begin(
         fake.a_job(tmp_path, 2),
