@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from group_cases import FILE, RIGHT, WRONG, Wrong
+from group_cases import ADAM, FILE, RIGHT, WRONG, Wrong
 from run_file import HERE
 
 from sexpgpu_core import api
@@ -20,6 +20,13 @@ def errors(form: str) -> list[Diagnostic]:
 @pytest.mark.parametrize("form", RIGHT)
 def test_what_optimizer_may_return(form: str) -> None:
     assert errors(form) == []
+
+
+def test_a_group_that_is_due_after_the_last_step_is_told_at_its_offset() -> None:
+    text = FILE.replace("@GROUPS", f"(groups (group :rest {ADAM} :every 9 :offset 4))")
+    for steps, marked in ((4, ["4"]), (5, [])):
+        said = api.check(Source("x.lisp", text.replace(":steps 4", f":steps {steps}"))).diagnostics
+        assert [d.span and d.span.text for d in said if d.code == "W-SCHEDULE"] == marked
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda w: w.form)

@@ -40,6 +40,26 @@ def test_a_wrong_knob_leaves_other_files_alone() -> None:
     assert errors(KNOB) == []
 
 
+@pytest.mark.parametrize(
+    "knob",
+    ["(defknob {} 4)", "(progn (defknob {} 4))", "(defmacro k (n) `(defknob ,n 4)) (k {})"],
+)
+@pytest.mark.parametrize("name", ["labels", "length", "sum"])
+def test_a_knob_named_as_a_function_of_core_is_of_its_file_alone(name: str, knob: str) -> None:
+    text = "(defknob depth {0}) (defparameter kept (list {0} (length '(1 2))))".replace("{0}", name)
+    assert errors(f"{knob.format(name)} {text}") == []
+    (told, *_) = errors(text)
+    assert (told.code, told.span and told.span.text) == ("E-NAME-UNBOUND", name)
+
+
+def test_two_files_at_once_have_their_own_values_of_such_a_knob() -> None:
+    texts = (FILE.replace("@KNOBS", f"(defknob labels {n}) (defknob depth labels)") for n in (5, 7))
+    loaded = [api.load(Source("x.lisp", text)).evaluator for text in texts]
+    assert [evaluator.evaluate("(+ 1 labels)") for evaluator in loaded * 2] == [6, 8, 6, 8]
+    (told,) = errors(f"(defknob labels 3) {KNOB} (setq labels 4)")
+    assert (told.code, told.span and told.span.text) == ("E-REDEFINE", "(defknob labels 3)")
+
+
 MODULE = "(provide f)\n(defknob wide 32 :type (integer 1))\n(defun f () wide)\n"
 
 

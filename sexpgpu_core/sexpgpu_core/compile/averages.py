@@ -9,6 +9,7 @@ from ..diagnostics import Problem, diagnostic, problem
 from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import PassDeclaration
 from ..spans import Span
+from ..staging.faults import option_span
 from ..staging.traced import Optimization, Traced, TracedOutput
 from ..step.updates import averaged_states, groups_due
 
@@ -32,7 +33,8 @@ def check_averages(declared: PassDeclaration, stages: Collection[StageTrace]) ->
     if declared.weights != "ema":
         return
     if all(stage.optimization.ema is None for stage in stages):
-        raise _missing(f"pass {declared.name} reads averaged weights", declared.span)
+        span = option_span(declared.span, "weights") or declared.span
+        raise _missing(f"pass {declared.name} reads averaged weights", span)
 
 
 def check_states(
@@ -61,7 +63,7 @@ def check_reads(traced: Traced, optimization: Optimization) -> None:
     for node in traced.graph.inputs():
         if node.get("kind") == "ema":
             origin: Any = traced.graph.origin(node)
-            raise _missing("with-weights :ema", origin.span if origin else None)
+            raise _missing("with-weights :ema", traced.averages_at or (origin and origin.span))
 
 
 def _missing(what: str, span: Span | None) -> Problem:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..diagnostics import Diagnostic, diagnostic
 from ..ir import Graph
 from ..ir.graph import Node
+from ..staging.faults import option_span
 from ..staging.traced import Group
 
 if TYPE_CHECKING:
@@ -57,6 +58,38 @@ def partial_passes(
                 name=p.name,
                 seen=seen,
                 examples=there,
+            )
+
+
+def beyond(passes: Mapping[str, PassTrace], loaders: Mapping[str, Loader]) -> Iterator[Diagnostic]:
+    """W-OPTION-UNUSED of `:batches` that are more than a pass's data has."""
+    for p in [trace.declared for trace in passes.values()]:
+        if p.batches is None or p.loader is None or p.stage is None:
+            continue
+        batches, rest = loaders[p.loader].evaluation_rows(p.stage)
+        there = batches + (rest > 0)
+        if loaders[p.loader].examples(p.stage) is not None and p.batches > there:
+            yield diagnostic(
+                "W-OPTION-UNUSED",
+                f"pass {p.name} asks for {p.batches:,} batches, and :{p.stage} has {there:,}",
+                span=option_span(p.span, "batches") or p.span,
+                hint="leave :batches out: a pass reads its stage once",
+                option=":batches",
+                there=there,
+            )
+
+
+def resting(stage: StageTrace, steps: int) -> Iterator[Diagnostic]:
+    """W-SCHEDULE of each group whose first step comes after the run's last."""
+    for group in stage.optimization.groups:
+        if not group.frozen and group.offset >= steps:
+            yield diagnostic(
+                "W-SCHEDULE",
+                f"the group {group.name} is due at step {group.offset:,} first, after the last of "
+                f"{steps:,}: nothing of it is trained",
+                span=option_span(group.span, "offset") or group.span,
+                hint=":offset below the steps of the run; (group SELECTOR :frozen) trains nothing",
+                steps=steps,
             )
 
 

@@ -12,7 +12,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import Experiment, LoaderDeclaration
 from ..ir import Graph, Operations
 from ..records import NamedTuple
-from ..staging.cadence import never_due, never_run, tested_often
+from ..staging.cadence import never_due, never_run, tested_often, unselected
 from ..staging.curriculum import source_text
 from ..staging.declare import check_series
 from ..staging.forms.file_tensors import leaking
@@ -171,9 +171,13 @@ def _lints(
     first = next(iter(stages.values()))
     yield from lints.decayed(first)
     chosen = any(value and key != "seed" for key, value in experiment.selection.items())
+    yield from unselected(experiment)
+    if not chosen:
+        yield from lints.beyond(passes, loaders)
     if experiment.run.steps is not None and not chosen:
         # what is chosen to be short, or is by its data, has the lengths of the whole
         yield from never_due(experiment, steps)
+        yield from lints.resting(first, steps)
         if len(stages) == 1:
             yield from lints.ill_timed(first, steps)
 

@@ -360,6 +360,7 @@ class Analyzer(Expander):
     def assigned_global(self, name: Symbol, at: Cons) -> None:
         """A setq of a name that nothing binds: checked after loading."""
         if name.value is UNBOUND:
+            self.m.keep(name)
             self.assignments.append((name, at))
 
     def evaluate_now(self, form: Value) -> Value:

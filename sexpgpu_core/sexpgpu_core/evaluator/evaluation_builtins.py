@@ -270,6 +270,7 @@ def symbol_value(name: Any) -> Value:
 def _set_value(name: str, symbol: Symbol, new: Value) -> Value:
     if symbol.constant:
         raise problem("E-REDEFINE", f"{name}: {symbol!r} is a constant")
+    current().keep(symbol)
     symbol.value = new
     return new
 

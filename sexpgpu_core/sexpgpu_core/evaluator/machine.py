@@ -15,7 +15,7 @@ from ..reader import chain_of, span_of
 from ..records import NamedTuple
 from ..spans import Span
 from .definitions import BUILTINS, NATIVE_MACROS
-from .values import Function, Symbol, Value
+from .values import UNBOUND, Function, Symbol, Value
 from .written import Written
 
 if TYPE_CHECKING:
@@ -101,9 +101,9 @@ class Machine:
     """Counters and tables that compiled code reads. One file and what it requires share one."""
 
     __slots__ = (
-        "call_form", "catchers", "cells", "depth", "depth_limit", "diagnostics", "exhausted",
-        "fuel", "fuel_left", "handlers", "host", "limits", "macros", "may_redefine", "module",
-        "output",
+        "call_form", "catchers", "cells", "core_values", "depth", "depth_limit", "diagnostics",
+        "exhausted", "fuel", "fuel_left", "handlers", "host", "limits", "macros", "may_redefine",
+        "module", "output",
         "poisoned_variables", "refuel_step", "restarts", "samples", "setf_cells",
         "setf_expanders", "symbol_macros",
     )  # fmt: skip
@@ -122,6 +122,7 @@ class Machine:
         self.catchers: list[Any] = []
         self.cells: dict[Symbol, Cell] = {}
         self.setf_cells: dict[Symbol, Cell] = {}
+        self.core_values: dict[Symbol, Value] = {}  # while another evaluator runs, or none
         self.macros: dict[Symbol, Callable[[Value, Any], Value]] = {}
         self.symbol_macros: dict[Symbol, Value] = {}
         self.module: Any = None
@@ -168,6 +169,16 @@ class Machine:
         if found is None and symbol.home == "":
             return NATIVE_MACROS.get(symbol.name)
         return found
+
+    def keep(self, name: Symbol) -> None:
+        """What this file gives to a name of core's as its value is for no other file."""
+        if name.home == "" and name.value is UNBOUND:
+            self.core_values.setdefault(name, UNBOUND)
+
+    def value(self, name: Symbol) -> Value:
+        """A variable's value here, whichever evaluator runs."""
+        away = not running() or current() is not self
+        return self.core_values.get(name, name.value) if away else name.value
 
     def define_variable_value(self, name: Symbol, value: Value) -> Symbol:
         """A global variable's value, from a definition."""
@@ -295,8 +306,23 @@ if sys.version_info >= (3, 11):
 
 
 def _with_current(machine: Any, work: Callable[[], Result]) -> Result:
+    outer = _current[-1] if _current else None
+    _hand_over(outer, machine)
     _current.append(machine)
     try:
         return work()
     finally:
         _current.pop()
+        _hand_over(machine, outer)
+
+
+def _hand_over(last: Any, following: Any) -> None:
+    """Take the values of names of core's that are one file's away, and set those of another's."""
+    if last is following:
+        return
+    if last is not None:
+        for name in last.core_values:
+            last.core_values[name], name.value = name.value, UNBOUND
+    if following is not None:
+        for name, value in following.core_values.items():
+            name.value = value

@@ -5,10 +5,12 @@ over what is held out that are run again and again; and whether the best weights
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from ..diagnostics import Change, Diagnostic, Edit, diagnostic
 from ..experiment.declarations import Experiment, PassDeclaration
 from ..spans import Span
+from .faults import option_span
 
 
 def never_run(experiment: Experiment, steps: int) -> list[Diagnostic]:
@@ -17,7 +19,7 @@ def never_run(experiment: Experiment, steps: int) -> list[Diagnostic]:
         diagnostic(
             "W-EVAL-NEVER",
             f"pass {p.name} never runs in {steps:,} steps: {_cadence(p)}",
-            span=p.span,
+            span=option_span(p.span, "every") or option_span(p.span, "at") or p.span,
             hint=f":every {max(1, steps // 10)}, or :at (:end) for a pass after the last step",
             name=p.name,
             steps=steps,
@@ -31,21 +33,35 @@ def never_due(experiment: Experiment, steps: int) -> list[Diagnostic]:
     """W-EVAL-NEVER of cadences of `defrun` that come after its end: they say nothing."""
     run = experiment.run
     saved = run.checkpoint
-    late = [f":checkpoint (:every {saved.every})"] if (saved.every or 0) > steps else []
-    late += [f":checkpoint (:at ({at}))" for at in saved.at if isinstance(at, int) and at > steps]
+    late = [("checkpoint", "every", f"{saved.every}")] if (saved.every or 0) > steps else []
+    after = [at for at in saved.at if isinstance(at, int) and at > steps]
+    late += [("checkpoint", "at", f"({at})") for at in after]
     if run.diagnostics.select and run.diagnostics.every > steps:
-        late.append(f":diagnostics (:every {run.diagnostics.every})")
+        late.append(("diagnostics", "every", f"{run.diagnostics.every}"))
     return [
         diagnostic(
             "W-EVAL-NEVER",
-            f"{what} never falls due in {steps:,} steps",
-            span=run.span,
+            f":{option} (:{key} {value}) never falls due in {steps:,} steps",
+            span=option_span(run.span, option, key) or run.span,
             hint=f":every {max(1, steps // 10)}; the end is saved in any case",
-            name=what,
+            name=f":{option} (:{key} {value})",
             steps=steps,
         )
-        for what in late
+        for option, key, value in late
     ]
+
+
+def unselected(experiment: Experiment) -> Iterator[Diagnostic]:
+    """W-OPTION-UNUSED of a cadence of diagnostics where none is selected."""
+    span = option_span(experiment.run.span, "diagnostics", "every")
+    if span is not None and not experiment.run.diagnostics.select:
+        yield diagnostic(
+            "W-OPTION-UNUSED",
+            f":diagnostics (:every {span.text}) selects no number, so none is sampled",
+            span=span,
+            hint=':diagnostics (:every n :select ("grad/norm")), or run --diagnostics GLOB',
+            option=":every",
+        )
 
 
 def tested_often(experiment: Experiment) -> list[Diagnostic]:

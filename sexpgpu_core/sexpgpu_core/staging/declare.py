@@ -153,7 +153,7 @@ def _checks(
     for name in sets:
         if name not in known and f"(defknob {name})" not in unfinished:
             found.append(unknown_knob(name, collector.knobs, "--set").diagnostic)
-    return found + choices_checked(collector, scanned)
+    return found + choices_checked(evaluator, scanned)
 
 
 def _missing(scanned: Scan, collector: Collector, evaluator: Evaluator) -> list[str]:

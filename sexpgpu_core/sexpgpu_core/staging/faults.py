@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from ..diagnostics import Change, Edit, Problem, problem
 from ..evaluator import machine
 from ..evaluator.printer import brief
@@ -54,6 +56,15 @@ def operand_spans(span: Span) -> list[Span]:
             found.append(Span(span.source, span.start + at, span.start + stop))
             at = stop
     return found
+
+
+def option_span(span: Span | None, *names: str) -> Span | None:
+    """Where the value of an option of a form stands, `option_span(s, "checkpoint", "every")` of one
+    inside another's list; None where it was not written there."""
+    for name in names:
+        words = operand_spans(span) if span is not None else []
+        span = next((b for a, b in pairwise(words) if a.text.lower() == f":{name}"), None)
+    return span
 
 
 def _datum_end(text: str, at: int, end: int) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..diagnostics import problem
+from ..evaluator.declarations import items_of
 from ..evaluator.printer import Settings, print_text
-from ..evaluator.values import Symbol, Value
+from ..evaluator.values import NIL, Cons, String, Symbol, Value
 from ..reader import Reader
 from ..spans import Source
 
@@ -44,3 +45,21 @@ def read_datum(text: str, what: str) -> Value:
             value=text,
         )
     return forms[0]
+
+
+def knob_datum(name: str, text: str, specifier: Value) -> Value:
+    """The datum that a text from outside means: a string knob takes raw text (65 C19)."""
+    if _admits_string(specifier) and not text.lstrip().startswith('"'):
+        return NIL if text == "nil" and specifier.__class__ is Cons else String(text)
+    if text.strip().lower() in ("true", "false", "none", "yes", "no"):
+        raise problem(
+            "E-KNOB-VALUE", f"{name} = {text}", hint=f"write t or nil: -s {name}=t", knob=name
+        )
+    return read_datum(text, f"the value of knob {name}")
+
+
+def _admits_string(specifier: Value) -> bool:
+    """string, or a type such as (or null string)."""
+    if specifier.__class__ is Cons:
+        return any(_admits_string(s) for s in items_of(specifier.cdr, specifier))
+    return specifier.__class__ is Symbol and specifier.name in ("STRING", "SIMPLE-STRING")

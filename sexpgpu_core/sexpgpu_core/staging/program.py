@@ -143,6 +143,7 @@ class Program:
             t.files_read(),
             {n: Type(v.dtype, (t.examples or t.rows or 1, *v.shape[1:]))
              for n, v in t.gathered.items()},
+            t.averages_at,
         )  # fmt: skip
 
     def _check_dependence(self, losses: list[Node], cutter: Cutter) -> None:

@@ -164,20 +164,26 @@ def mentioned(scanned: Scan) -> set[str]:
     """Lower-case names of the variables that forms other than variants and sweeps mention.
 
     The name of a defknob is no mention of it."""
-    found: set[str] = set()
-    stack: list[Value] = []
+    forms: list[Value] = []
     for form in scanned.forms:
         head = getattr(form.car, "name", "") if form.__class__ is Cons else ""
         if head in ("DEFVARIANT", "DEFSWEEP"):
             continue
-        stack.append(form.cdr.cdr if head == "DEFKNOB" and form.cdr.__class__ is Cons else form)
+        forms.append(form.cdr.cdr if head == "DEFKNOB" and form.cdr.__class__ is Cons else form)
+    return {symbol.name.lower() for symbol in symbols_of(*forms)}
+
+
+def symbols_of(*forms: Value) -> set[Symbol]:
+    """Every symbol that stands in forms, nil and keywords left out."""
+    found: set[Symbol] = set()
+    stack = list(forms)
     while stack:
         value = stack.pop()
         while value.__class__ is Cons:
             stack.append(value.car)
             value = value.cdr
         if value.__class__ is Symbol and value is not NIL and not value.keyword:
-            found.add(value.name.lower())
+            found.add(value)
         elif hasattr(value, "data"):
             stack.extend(value.data)
     return found

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..diagnostics import Change, Diagnostic, Edit, Problem, diagnostic, nearest, problem
+from ..evaluator.evaluator import Evaluator
 from ..spans import Span
 from .collector import Collector
 from .faults import describe, operand_spans
@@ -31,9 +32,10 @@ def selection(
     return {key: str(value) for key, value in found.items() if value is not None}
 
 
-def choices_checked(collector: Collector, scanned: Scan) -> list[Diagnostic]:
+def choices_checked(evaluator: Evaluator, scanned: Scan) -> list[Diagnostic]:
     """What is wrong with knobs and variants, chosen or not."""
-    return _variant_checks(collector) + _variant_cycles(scanned) + _assigned(collector)
+    wrong = _variant_checks(evaluator.host.collector) + _variant_cycles(scanned)
+    return wrong + _assigned(evaluator)
 
 
 def unknown_knob(name: str, knobs: Iterable[str], where: str) -> Problem:
@@ -90,18 +92,18 @@ def _named_from(variant: Span | None) -> Span | None:
     return next((b for a, b in pairwise(words) if a.text.lower() == ":from"), None)
 
 
-def _assigned(collector: Collector) -> list[Diagnostic]:
+def _assigned(evaluator: Evaluator) -> list[Diagnostic]:
     """E-REDEFINE of a knob whose variable has another value than was chosen for it."""
     return [
         diagnostic(
             "E-REDEFINE",
-            f"the knob {name} is assigned: it is {describe(symbol.value)}, and {knob.text} was "
-            "chosen",
+            f"the knob {name} is assigned: it is {describe(value)}, and {knob.text} was chosen",
             span=knob.span,
             hint="keep what is computed of a knob in a variable of its own, by defparameter",
             name=name,
         )
-        for name, symbol in collector.knob_symbols.items()
-        for knob in [collector.knobs.get(name)]
-        if knob is not None and symbol.value is not knob.value
+        for name, symbol in evaluator.host.collector.knob_symbols.items()
+        for knob in [evaluator.host.collector.knobs.get(name)]
+        for value in [evaluator.value(symbol)]
+        if knob is not None and value is not knob.value
     ]

@@ -153,6 +153,7 @@ class Traced(NamedTuple):
     proved: tuple[str, ...] = ()  # which positions are read, in words
     files: Mapping[str, Any] = {}  # input's name -> FileTensor
     gathered: Mapping[str, Type] = {}  # of a pass: result -> its type over all examples (R22)
+    averages_at: Span | None = None  # the first (with-weights :ema ...)
 
 
 class TracedOutput(NamedTuple):

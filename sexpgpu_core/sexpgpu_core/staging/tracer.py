@@ -60,6 +60,7 @@ class Tracer:
         self.frozen = 0
         self.replacements: list[Any] = []  # replacing.Replacement, the innermost last
         self.weights = "live"  # or ema, inside (with-weights :ema ...)
+        self.averages_at: Span | None = None  # the first of these
         self.kept: Mapping[str, str] = {}  # path -> the dtype in which a parameter is kept
         self.averaged: frozenset[str] | None = None  # paths that have an average; None: not known
         self.program = self.stage = ""  # the stage or pass that is traced, and the stage it reads

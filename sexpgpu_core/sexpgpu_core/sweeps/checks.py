@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from ..diagnostics import Diagnostic, Problem, Problems, nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.evaluator import Evaluator
-from ..evaluator.values import Value
+from ..evaluator.macro_functions import MacroFunction
+from ..evaluator.values import NIL, QUOTE, Cons, T, Value
 from ..experiment.declarations import Experiment, Sweep
 from ..spans import Span
-from ..staging.faults import operand_spans
+from ..staging.faults import operand_spans, option_span
 from ..staging.forms.knobs import check_knob
-from .points import draws, few, over, rank, repeated, rows
+from ..staging.scan import symbols_of
+from .points import TEST, draws, few, over, rank, repeated, rows, shape
 
 DRAWN = {"E-SWEEP-SHAPE": ["random"]}
 """What is wrong with a draw, where no other option is named."""
@@ -53,15 +54,15 @@ def _shaped(sweep: Sweep, experiment: Experiment) -> None:
             raise problem("E-KNOB-TWICE", f"sweep {sweep.name}: :over {knob} twice", knob=knob)
         _known("E-KNOB-UNKNOWN", f"sweep {sweep.name}: :over no knob", knob, experiment.knobs)
         if knob not in seen:
-            raise _shape(sweep, f":over {knob}, which the sweep does not vary")
+            raise shape(sweep, f":over {knob}, which the sweep does not vary")
     variant = sweep.options.get("variant")
     if variant is not None:
         told = f"sweep {sweep.name} is over no variant"
         _known("E-VARIANT-UNKNOWN", told, variant, experiment.variants)
     if not seen and "seeds" not in sweep.options:
-        raise _shape(sweep, "it varies nothing: :grid, :zip, :random or :seeds")
+        raise shape(sweep, "it varies nothing: :grid, :zip, :random or :seeds")
     if ("n" in sweep.options) != ("random" in sweep.options):
-        raise _shape(sweep, ":random and :n, the number of draws, go together")
+        raise shape(sweep, ":random and :n, the number of draws, go together")
     few(sweep)
     _ranked(sweep, experiment)
 
@@ -81,6 +82,20 @@ def _check(sweep: Sweep, experiment: Experiment, evaluator: Evaluator) -> None:
             del evaluator.diagnostics[said:]  # of forms that are made for :where
         if same is not None:
             evaluator.warn(same)
+    _filters(sweep, evaluator)
+
+
+def _filters(sweep: Sweep, evaluator: Evaluator) -> None:
+    """E-SWEEP-SHAPE of a `:where` that reads none of the knobs that are varied."""
+    where = sweep.options.get("where", T)
+    if where is T or where is NIL:
+        return
+    quoted = where.__class__ is Cons and where.car is QUOTE
+    read, symbols = symbols_of(*[] if quoted else [where]), evaluator.host.collector.knob_symbols
+    made = any(isinstance(evaluator.macros.get(s), MacroFunction) for s in read)
+    if not made and read.isdisjoint(symbols[knob] for knob in _knobs(sweep)):
+        told = ":where reads no knob that it varies: it leaves out all points or none"
+        raise shape(sweep, told, TEST)
 
 
 def _knobs(sweep: Sweep) -> list[str]:
@@ -97,7 +112,7 @@ def _ranked(sweep: Sweep, experiment: Experiment) -> None:
     if of is None or ranked.at in of.at or "end" in of.at:
         return
     if of.every is None or ranked.at % of.every:
-        raise _shape(sweep, f":at {ranked.at} of :rank, a step at which {of.name} does not run")
+        raise shape(sweep, f":at {ranked.at} of :rank, a step at which {of.name} does not run")
 
 
 def _placed(found: Diagnostic, sweep: Sweep) -> Diagnostic:
@@ -123,7 +138,7 @@ def _words(found: Diagnostic, sweep: Sweep) -> Span | None:
         return _first(operand_spans(options["over"]), knob)
     varied = [key for key in ("grid", "zip", "random") if key in options]
     found_rows = [
-        (row, parts)
+        parts
         for key in varied
         for row in operand_spans(options[key])
         for parts in [operand_spans(row)]
@@ -131,10 +146,12 @@ def _words(found: Diagnostic, sweep: Sweep) -> Span | None:
     ]
     if not found_rows:
         return None
-    row, parts = found_rows[-1 if found.code == "E-KNOB-TWICE" else 0]
+    parts = found_rows[-1 if found.code == "E-KNOB-TWICE" else 0]
     if value is None:
         return parts[0]
-    return _first([s for part in parts[1:] for s in operand_spans(part)], value) or row
+    written = [s for part in parts[1:] for s in operand_spans(part)]
+    made = option_span(parts[-1], "form")  # gives the values
+    return _first(written, value) or made or parts[-1]
 
 
 def _first(spans: list[Span], text: str | None) -> Span | None:
@@ -143,8 +160,8 @@ def _first(spans: list[Span], text: str | None) -> Span | None:
 
 def _options(sweep: Sweep) -> dict[str, Span]:
     """Where the value of each option stands."""
-    words = operand_spans(sweep.span) if sweep.span is not None else []
-    return {a.text[1:].lower(): b for a, b in pairwise(words) if a.text.startswith(":")}
+    places = {key: option_span(sweep.span, key) for key in sweep.options}
+    return {key: span for key, span in places.items() if span is not None}
 
 
 def _rows(sweep: Sweep) -> Iterator[tuple[str, list[Value]]]:
@@ -166,7 +183,3 @@ def _known(code: str, told: str, name: str, known: Any) -> None:
     near = nearest(name, known)
     hint = f"did you mean {near}?" if near else "there are: " + (" ".join(known) or "none")
     raise problem(code, f"{told}: {name}", hint=hint, written=name, nearest=near)
-
-
-def _shape(sweep: Sweep, why: str) -> Problem:
-    return problem("E-SWEEP-SHAPE", f"sweep {sweep.name}: {why}")

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ..diagnostics import Diagnostic, diagnostic, nearest, problem
+from ..diagnostics import Diagnostic, Problem, diagnostic, nearest, problem
 from ..evaluator.builtins.listing import proper
 from ..evaluator.definitions import core_symbol
 from ..evaluator.printer import print_text
-from ..evaluator.values import NIL, T, Value, make_list
+from ..evaluator.values import NIL, Ratio, String, Symbol, Value, first_value, make_list
 from ..records import NamedTuple
 from ..staging.forms.knobs import wants_float
 from ..staging.lisp_text import lisp_text
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..evaluator.evaluator import Evaluator
     from ..experiment.declarations import Experiment, Sweep
 
-LET, IF, QUOTE = map(core_symbol, ("LET", "IF", "QUOTE"))
+LET, QUOTE = map(core_symbol, ("LET", "QUOTE"))
 
 DIGITS = 12
 """Of a log-uniform draw: the last bits of exp and log are the C library's own."""
@@ -30,6 +30,9 @@ MOST = 100_000
 """Points of a sweep."""
 LONGEST = 150
 """Characters of a point's name, which its log is a file of."""
+
+TEST = "a test of knobs that are varied: :where (< KNOB 64)"
+"""What :where is."""
 
 Row = tuple[tuple[str, str], ...]
 """Knobs with their Lisp texts."""
@@ -153,9 +156,9 @@ def rows(sweep: Sweep, evaluator: Evaluator) -> list[Row]:
     ]
     found = [sum(parts, ()) for parts in product(*axes)]
     if "where" in options:
-        found = [row for row in found if _holds(options["where"], row, evaluator)]
+        found = _held_of(sweep, found, evaluator)
     if not found:
-        raise _shape(sweep, "its :where leaves nothing")
+        raise shape(sweep, "its :where leaves nothing", TEST)
     return found
 
 
@@ -167,7 +170,7 @@ def few(sweep: Sweep) -> None:
     draws = _count(sweep, "n", 1) if options.get("random") else 1
     count = math.prod(lengths) * draws * _count(sweep, "seeds", 1)
     if count > MOST:
-        raise _shape(sweep, f"it has {count:,} points before :where, and {MOST:,} are the most")
+        raise shape(sweep, f"it has {count:,} points before :where, and {MOST:,} are the most")
 
 
 def _named(found: list[Point]) -> list[Point]:
@@ -219,7 +222,7 @@ def _at(sweep: Sweep, written: Value) -> str | int:
     word = print_text(written).lstrip(":").lower()
     if word in ("last", "best"):
         return word
-    raise _shape(sweep, ":at of :rank is :last, :best or a step")
+    raise shape(sweep, ":at of :rank is :last, :best or a step")
 
 
 def over(sweep: Sweep) -> tuple[str, ...]:
@@ -239,7 +242,7 @@ def _values(values: Any) -> list[Value]:
 def _zipped(sweep: Sweep, columns: list[list[tuple[str, str]]]) -> Iterator[Row]:
     if len({len(column) for column in columns}) > 1:
         told = ", ".join(f"{column[0][0]} {len(column)}" for column in columns)
-        raise _shape(sweep, f"the lists of :zip are of unlike length: {told}")
+        raise shape(sweep, f"the lists of :zip are of unlike length: {told}")
     return zip(*columns) if columns else iter([()])
 
 
@@ -269,24 +272,24 @@ def draw(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value], number: in
     """A knob's draw of a number. Raises E-SWEEP-SHAPE."""
     at = _uniform(sweep.name, knob, number)
     if word == "choice" and not bounds:
-        raise _shape(sweep, f"choice of {knob} names no values")
+        raise shape(sweep, f"choice of {knob} names no values")
     if word == "choice":
         return bounds[min(int(at * len(bounds)), len(bounds) - 1)]
     if len(bounds) != 2:
-        raise _shape(sweep, f"{word} has two bounds")
+        raise shape(sweep, f"{word} has two bounds")
     try:
         low, high = map(float, bounds)
     except (TypeError, ValueError):
         told = " ".join(map(print_text, bounds))
-        raise _shape(sweep, f"the bounds of {word} are numbers, not {told}") from None
+        raise shape(sweep, f"the bounds of {word} are numbers, not {told}") from None
     if not low <= high:
-        raise _shape(sweep, f"the bounds of {word} are the lower, then the higher")
+        raise shape(sweep, f"the bounds of {word} are the lower, then the higher")
     if not math.isfinite(high - low):
-        raise _shape(sweep, f"the bounds of {word} are too far apart")
+        raise shape(sweep, f"the bounds of {word} are too far apart")
     if word == "uniform":
         return low + at * (high - low)
     if low <= 0:
-        raise _shape(sweep, "the bounds of log-uniform are above 0")
+        raise shape(sweep, "the bounds of log-uniform are above 0")
     drawn = math.exp(math.log(low) + at * (math.log(high) - math.log(low)))
     return min(max(float(f"{drawn:.{DIGITS}g}"), low), high)
 
@@ -294,15 +297,29 @@ def draw(sweep: Sweep, knob: str, word: str, bounds: Sequence[Value], number: in
 def _count(sweep: Sweep, option: str, default: int) -> int:
     count = sweep.options.get(option, default)
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise _shape(sweep, f":{option} is a number of at least 1")
+        raise shape(sweep, f":{option} is a number of at least 1")
     return count
 
 
-def _holds(form: Value, row: Row, evaluator: Evaluator) -> bool:
-    """Whether `where` holds with the point's knobs bound."""
+def _held_of(sweep: Sweep, found: list[Row], evaluator: Evaluator) -> list[Row]:
+    """Rows for which `:where` holds. E-SWEEP-SHAPE if it gives numbers, texts or keywords only,
+    which are all true."""
+    said = [_said(sweep.options["where"], row, evaluator) for row in found]
+    if all(isinstance(value, (int, float, Ratio, String)) or _is_keyword(value) for value in said):
+        told = f":where gives {print_text(said[0])} and never t or nil: it leaves nothing out"
+        raise shape(sweep, told, TEST)
+    return [row for row, value in zip(found, said) if value is not NIL]
+
+
+def _is_keyword(value: Value) -> bool:
+    return isinstance(value, Symbol) and value.keyword
+
+
+def _said(form: Value, row: Row, evaluator: Evaluator) -> Value:
+    """The value of `where` with the point's knobs bound."""
     symbols = evaluator.host.collector.knob_symbols
     bound = [_list(symbols[knob], _list(QUOTE, _datum(text, evaluator))) for knob, text in row]
-    return evaluator.value_of(_list(LET, _list(*bound), _list(IF, form, T, NIL))) is not NIL
+    return first_value(evaluator.value_of(_list(LET, _list(*bound), form)))
 
 
 def _list(*forms: Value) -> Value:
@@ -322,5 +339,7 @@ def _point(row: Row, seed: int, seeds: int) -> Point:
     return Point(name[:LONGEST].rstrip("-._"), dict(row), seed)
 
 
-def _shape(sweep: Sweep, why: str) -> Exception:
-    return problem("E-SWEEP-SHAPE", f"sweep {sweep.name}: {why}").locate(sweep.span)
+def shape(sweep: Sweep, why: str, hint: str | None = None) -> Problem:
+    """E-SWEEP-SHAPE at the sweep."""
+    told = f"sweep {sweep.name}: {why}"
+    return problem("E-SWEEP-SHAPE", told, hint=hint).locate(sweep.span)

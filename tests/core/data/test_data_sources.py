@@ -227,7 +227,7 @@ def test_a_group_is_in_one_stage(tmp_path):
 def test_a_stage_has_its_own_map_and_split(tmp_path):
     (tmp_path / "a.csv").write_text("a\n" + "".join(f"{i}\n" for i in range(10)))
     loader = loader_of(
-        '(source (csv "a.csv")) (stage :train :split (0 0.5) :split-by :hash)'
+        '(source (csv "a.csv")) (stage :train :split-by :hash :split (0 0.5))'
         " (stage :val :split (0 0.5) :map ((a (lambda (x) (- x)))))",
         tmp_path,
     )

@@ -57,7 +57,10 @@ def test_weights_without_an_average_are_told_at_the_files_call() -> None:
         check_reads(found, optimization)
     span = told.value.diagnostic.span
     assert span is not None
-    assert (told.value.diagnostic.code, span.text) == ("E-EMA-MISSING", "(nn:linear x 10)")
+    assert (told.value.diagnostic.code, span.text) == (
+        "E-EMA-MISSING",
+        "(with-weights :ema (net image))",
+    )
 
 
 def test_a_loss_that_blocks_would_change_is_told_at_the_files_call() -> None:

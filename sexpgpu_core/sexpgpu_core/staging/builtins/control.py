@@ -6,6 +6,7 @@ from ...diagnostics import problem
 from ...evaluator.definitions import builtin
 from ...evaluator.values import Function, Value
 from ..host import tracer
+from ..origins import called_from_file
 from ..promote import node_of, operands, real
 from ..table import tensor_builtin
 from ..tensor import Tensor
@@ -43,6 +44,8 @@ def with_setting(what: str, value: Value, body: Function) -> Value:
             "with-weights :ema, and no average is kept",
             hint="(groups :ema 0.999 ...)",
         )
+    if (what, value) == ("weights", "ema"):
+        t.averages_at = t.averages_at or called_from_file()
     target = t.builder if what in ("policy", "copy") else t
     before = getattr(target, what)
     setattr(target, what, value(before) if callable(value) else value)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diagnostics import problem
+from ...diagnostics import Problem, problem
 from ...evaluator import machine
 from ...evaluator.builtins.listing import proper
-from ...evaluator.declarations import items_of
 from ...evaluator.definitions import BUILTINS, builtin, core_symbol, native_macro
 from ...evaluator.values import (
     NIL,
+    UNBOUND,
     Cons,
     Ratio,
     String,
@@ -24,7 +24,7 @@ from ...reader import element_span
 from ...spans import Span
 from ..faults import describe
 from ..host import host
-from ..lisp_text import lisp_text, read_datum
+from ..lisp_text import knob_datum, lisp_text
 from ..scan import adopted
 from ..syntax import (
     Declaration,
@@ -76,9 +76,9 @@ def defknob(form: Cons, environment: Value) -> Value:
 def _definable(symbol: Symbol, span: Span | None) -> None:
     """E-REDEFINE of a constant, a variable of core's or a name of another module. A name of a
     function of core's may be a knob's: its value is free."""
-    own = machine.current().module
-    free = symbol.home == "" and not symbol.constant and not symbol.name.startswith("*")
-    if free or symbol.home is None or own is None or symbol.home == own.home:
+    m = machine.current()
+    free = symbol.home == "" and (symbol.value is UNBOUND or symbol in m.core_values)
+    if free or symbol.home is None or m.module is None or symbol.home == m.module.home:
         return
     where, name = symbol.home or "the standard or of core", symbol.name.lower()
     hint = f"give the knob another name, such as my-{name}"
@@ -97,7 +97,8 @@ class Quoted:
 
 @builtin("%knob-variable", "(symbol value)")
 def knob_variable(quoted: Quoted, value: Value) -> Value:
-    """Gives the knob's variable its value."""
+    """Gives the knob's variable its value, that of a name of core's in this file alone."""
+    machine.current().keep(quoted.symbol)
     quoted.symbol.value = value
     return quoted.symbol
 
@@ -201,24 +202,6 @@ def default_type(value: Value) -> Value:
     if value.__class__ is Symbol:
         return core_symbol("KEYWORD" if value.keyword else "SYMBOL")
     return T
-
-
-def knob_datum(name: str, text: str, specifier: Value) -> Value:
-    """The datum that a text from outside means: a string knob takes raw text (65 C19)."""
-    if _admits_string(specifier) and not text.lstrip().startswith('"'):
-        return NIL if text == "nil" and specifier.__class__ is Cons else String(text)
-    if text.strip().lower() in ("true", "false", "none", "yes", "no"):
-        raise problem(
-            "E-KNOB-VALUE", f"{name} = {text}", hint=f"write t or nil: -s {name}=t", knob=name
-        )
-    return read_datum(text, f"the value of knob {name}")
-
-
-def _admits_string(specifier: Value) -> bool:
-    """string, or a type such as (or null string)."""
-    if specifier.__class__ is Cons:
-        return any(_admits_string(s) for s in items_of(specifier.cdr, specifier))
-    return specifier.__class__ is Symbol and specifier.name in ("STRING", "SIMPLE-STRING")
 
 
 def check_knob(
@@ -346,7 +329,15 @@ def _sweep_values(d: Declaration, tail: Cons) -> tuple[str, Any]:
         if len(values) != 2:
             raise d.refuse("(:form FORM) has one form, which gives the values", rest)
         return knob_name(d.name(name)), d.slot(values[1], "the list of values")
+    if not values:
+        raise _no_values(name.car.name.lower(), element_span(rest))
     return knob_name(d.name(name)), [d.slot(v, "a value") for v in values]
+
+
+def _no_values(knob: str, span: Span | None) -> Problem:
+    return problem(
+        "E-SWEEP-SHAPE", f"{knob} has no values", hint=f"({knob} (VALUE...))", knob=knob
+    ).locate(span)
 
 
 def _draw(d: Declaration, tail: Cons) -> tuple[str, str, list[Slot]]:
@@ -373,6 +364,16 @@ def _rank(d: Declaration, tail: Cons) -> tuple[Slot, str, Any]:
     return series, goal, d.slot(at["at"], ":at") if "at" in at else None
 
 
+def _check_form(knob: str, slot: Slot) -> None:
+    """E-TYPE, E-SWEEP-SHAPE at the form of `(:form FORM)` that gives no list of values."""
+    try:
+        values = proper(f"(:form ...) of {knob}", slot.value)
+    except Problem as error:
+        raise error.locate(slot.span) from None
+    if not values:
+        raise _no_values(knob, slot.span)
+
+
 def _filled(value: Any) -> Any:
     if isinstance(value, Slot):
         return value.value
@@ -387,10 +388,9 @@ def _finish_sweep(d: Declaration, name: str, doc: str, read: dict[str, Any]) -> 
     options = {key: _filled(value) for key, value in read.items()}
     if "rank" in read:
         options["rank"] = (read["rank"][0].text(), *options["rank"][1:])
-    for key in ("grid", "zip"):
-        for knob, values in options.get(key, ()):
-            if len(values if isinstance(values, tuple) else proper("defsweep", values)) == 0:
-                raise problem("E-SWEEP-SHAPE", f"sweep {name}: {knob} has no values").locate(d.span)
+    for knob, values in (*read.get("grid", ()), *read.get("zip", ())):
+        if isinstance(values, Slot):
+            _check_form(knob, values)
     collector.sweeps[name] = Sweep(name, doc, options, d.span)
     return T
 

@@ -115,6 +115,8 @@ class LoaderReader:
                 raise problem("E-TWICE", told, name=field[0]).locate(element_span(tail))
             found[field[0]] = field
             self._place(element_span(tail), "fields", field[0])
+        if not found:
+            raise self.d.refuse("(fields ...) has no field")
         self.read["fields"] = list(found.values())
 
     def _field(self, tail: Cons) -> Any:
@@ -241,12 +243,14 @@ class LoaderReader:
             return {"size": d.slot(tail, "the size of windows")}
         if key == "map":
             rows = literal(d, tail, ":map")
+            if not rows:
+                raise d.refuse(":map has no field", tail)
             return [self._one_map(elements(d, t, "a pair of :map", 2)[0]) for t in rows]
         if key == "split-by":
-            listed = is_literal_list(tail.car)
-            inner = literal(d, tail, ":split-by")[0] if listed else tail
-            of_field = any(_is_word(inner.car, word) for word in ("stratify", "group"))
-            return self._method(tail if of_field else inner)
+            alone = _alone(tail)  # what follows are options of the stage
+            listed = literal(d, tail, ":split-by") if is_literal_list(tail.car) else [alone]
+            of_field = any(_is_word(t.car, w) for t in listed[:1] for w in ("stratify", "group"))
+            return self._method(alone if of_field else listed[0] if listed else NIL)
         if key == "mask":
             name, value = elements(d, tail, ":mask (field value)", 2)
             self._place(element_span(name), "mask")
@@ -350,10 +354,15 @@ def _without(parts: list[Cons], at: int) -> Value:
     """A list without the three elements from `at` on; the rest keep their places."""
     kept: Value = parts[at + 2].cdr
     for tail in reversed(parts[:at]):
-        copy = Cons(tail.car, kept)
-        copy.span = tail.span
-        kept = copy
+        kept = _alone(tail, kept)
     return kept
+
+
+def _alone(tail: Cons, rest: Value = NIL) -> Cons:
+    """The element of a tail before another rest, at its place."""
+    copy = Cons(tail.car, rest)
+    copy.span = tail.span
+    return copy
 
 
 def _is_pair(form: Cons) -> bool:
