@@ -67,7 +67,8 @@ class Invocation(NamedTuple):
 
     def judged(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Without the warnings that were allowed; a denied one stays even if allowed."""
-        return [d for d in diagnostics if d.is_error or d.code not in self.allow - self.deny]
+        hidden = frozenset() if "warnings" in self.deny else self.allow - self.deny
+        return [d for d in diagnostics if d.is_error or d.code not in hidden]
 
     def denied(self, diagnostics: Iterable[Diagnostic]) -> bool:
         """Whether one of them makes the exit 1."""

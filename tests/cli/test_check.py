@@ -94,6 +94,7 @@ def test_more_than_the_limit_is_cut_and_says_so(program: Program, api: Api, file
         (("--deny", "W-UNUSED"), 1, 1),
         (("--allow", "W-UNUSED"), 0, 0),
         (("--allow", "W-UNUSED", "--deny", "W-UNUSED"), 1, 1),
+        (("--allow", "W-UNUSED", "--deny", "warnings"), 1, 1),
     ],
 )
 def test_warnings_can_be_denied_and_allowed(

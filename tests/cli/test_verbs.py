@@ -181,6 +181,25 @@ def test_doctor_says_what_is_here(program: Program) -> None:
     assert list(Path().iterdir()) == [Path("cache")]
 
 
+def test_doctor_fails_on_what_was_asked_alone(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from sexpgpu_core.registry import Registry
+
+    load = Registry.load
+
+    def absent(self: Registry, hook: str, name: str, field: str = "load") -> Any:
+        gone = (hook, field) == ("devices", "probe")
+        return (lambda: {"present": False}) if gone else load(self, hook, name, field)
+
+    monkeypatch.setattr(Registry, "load", absent)
+    plain, asked = program("doctor", "--json"), program("doctor", "--device", "reference", "--json")
+    assert (plain.exit, asked.exit) == (0, 4)
+    found = {c["name"]: c["status"] for c in asked.document["checks"] if c["group"] == "devices"}
+    assert found["reference"] == "failed"
+    assert found["cpu"] == "skipped"
+
+
 def test_what_doctor_says_begins_in_one_column() -> None:
     checks = [Check("a-device-of-some-name", "device", "ok", "is here"),
               Check("numpy", "numpy", "failed", "is not here", "install it")]  # fmt: skip

@@ -169,16 +169,24 @@ redefines the special operator
 parameter paths are part of training
   test_names_alone_are_renamed
   test_comments_and_names_of_functions_are_no_change_to_training
+function, metric and docstring names are not
+  test_comments_and_names_of_functions_are_no_change_to_training
+  test_a_run_is_the_same_by_what_training_does_not_depend_on
 # B3
 Drop selection (A10)
   test_a_run_is_the_same_by_what_training_does_not_depend_on
 # B4
 `--if-exists run|reuse|fail`
   test_an_experiment_that_was_run_is_taken_or_refused
+  test_a_default_is_the_contracts
+`W-RUN-EXISTS` that shows the earlier result
+  test_the_same_again_is_another_folder_and_says_so
   test_the_same_experiment_again_is_a_new_folder_with_a_warning
 sweep uses reuse
   test_what_has_finished_is_not_run_again_whoever_ran_it
 # B5
+the field is `hint`
+  test_keys_that_are_always_there_are_there_and_others_only_when_they_say_something
 the text renderer prints `help:`
   test_message_place_underline_note_expansion_scope_help_and_edit_are_all_shown
 # B6
@@ -186,16 +194,21 @@ numbers under `values`
   test_they_change_no_bit_and_are_told_by_the_schema
 # B7
 `E-STAGE-*` is staging
-  test_the_table_is_that_of_the_contract
+  test_codes_of_stages_are_of_staging_and_those_of_loaders_of_data
+  test_every_code_of_the_catalogue_is_there_and_is_what_it_was
 # B8
 print a compact document a line
   test_following_a_run_that_has_ended_shows_it_once
 `run --json` prints only the final status
   test_run_json_is_the_status_document_alone
+  test_a_line_exits_as_it_should_with_one_document
 # B9
 one JSON file a request
   test_requests_in_the_control_folder_are_taken_up_between_steps
   test_a_live_run_writes_a_note_itself
+renamed in, taken up between steps
+  test_requests_in_the_control_folder_are_taken_up_between_steps
+  test_a_live_run_is_asked_for_more_and_keeps_its_bits
 appends under the run's lock
   test_a_note_on_a_run_that_has_ended_is_written_under_its_lock
 # B10
@@ -207,22 +220,36 @@ bare words look among runs
   test_auto_begins_and_then_goes_on
 # B11
 `header` functions are pure Python
+  test_headers_of_all_kinds_are_pure_python
   test_fields_have_no_batch_axis_and_need_no_numpy
 counts that need a scan are cached
   test_a_copy_a_moved_and_a_touched_file_are_not_scanned_again
 give `W-DATA-UNREAD`
   test_a_check_goes_on_without_n_and_knows_it_after_the_scan
+  test_a_check_asks_nobody_and_says_what_was_not_read
+  test_a_table_that_was_not_read_is_what_its_fields_say
+`check --data` reads all
+  test_what_was_read_stands_below_the_summary_and_in_the_document
+  test_a_leak_is_a_warning_that_can_be_denied
 # B12
+NamedTuple (or hand-written slots) on the check path
+  test_a_check_imports_nothing_heavy
 a test counts classes and milliseconds
   test_a_check_imports_a_bounded_number_of_modules
 # B13
 check knows a device by its row
+  test_a_check_for_a_device_that_is_not_here_knows_it_by_its_row
   test_check_imports_neither_plug_ins_nor_anything_heavy
 # B14
 a predicted misfit is 4
   test_memory_that_no_machine_has_is_refused_before_step_0
 a missing data file 1
-  test_every_code_ends_a_verb_with_an_exit_that_it_has
+  test_data_that_are_not_there_are_the_files_mistake
+a denied store 4
+  test_a_wrong_secret_is_told_before_anything_is_compiled_and_by_doctor
+  test_a_store_that_is_read_only_is_told_before_anything_runs
+data lost while running 3
+  test_data_that_shrink_while_it_runs_cost_no_checkpoint
 New **6: not yet**
   test_waiting_no_longer_is_exit_6
   test_a_stop_that_waits_no_longer_is_exit_6
@@ -237,26 +264,36 @@ A9 `lost`
 `events RUN`
   test_numbers_are_a_table_of_steps
 `docs NAME` for any form
-  test_every_definition_of_the_installed_modules_can_be_asked_for
+  test_docs_of_a_word_is_its_call_what_it_is_and_an_example
+  test_docs_knows_what_modules_provide
+  test_every_function_macro_and_special_form_is_in_a_chapter
 `new --list`
   test_the_templates_are_the_examples
 are the same page
   test_a_code_has_one_page_whichever_verb_is_asked
+  test_explain_and_docs_give_the_same_page_of_a_code
 # C18
 `--point SWEEP/POINT` on every selecting verb
+  test_a_verb_takes_the_options_and_arguments_of_its_synopsis
   test_a_point_is_checked_and_run_alone
 `--steps` and `--seed` are part of SELECT
+  test_a_verb_takes_the_options_and_arguments_of_its_synopsis
   test_steps_and_seed_from_outside_stand
 # C19
 `-s` is `--set`'s short form
-  test_a_knob_is_default_then_variant_then_point_then_set
+  test_a_verb_takes_the_options_and_arguments_of_its_synopsis
 A string knob takes raw text
   test_a_string_knob_takes_raw_text
+an integer is taken for a float knob
+  test_a_whole_number_is_taken_for_a_float
 `true/false/none` answer
   test_a_word_of_another_language_for_true_is_told
 Without `:type` the default's type counts
-  test_a_knob_value_of_another_type_shows_the_type
+  test_a_knob_without_a_type_has_that_of_its_default
 # C20
+`chars.lisp:gpt2,lr=3e-4`; `diff chars.lisp:smoke :gpt2`
+  test_a_variant_says_which_parameters_have_another_shape
+  test_only_weight_decay_changed
 `diff FILE` alone
   test_a_file_alone_is_compared_with_its_latest_run
 `--exit-code` for CI
@@ -265,10 +302,15 @@ Without `:type` the default's type counts
 project root by sexpgpu.toml
   test_the_runs_root_is_the_flags_then_the_variables_then_the_files
 A sweep's folder
+  test_lists_are_cut_at_the_limit_and_sweep_json_has_them_whole
   test_a_run_that_is_called_like_the_beginning_of_a_sweep_is_the_run
 # C22
 `;; allow W-CODE: reason`
+  test_a_comment_on_the_line_or_above_keeps_a_warning_back
+  test_no_comment_allows_an_error_or_another_warning
   test_of_several_files_each_allows_what_stands_in_it
+`[check] allow/deny`
+  test_the_configuration_allows_and_denies_warnings
 `--deny warnings` makes exit 1
   test_warnings_can_be_denied_and_allowed
 `W-ALLOW-UNUSED`
@@ -278,20 +320,34 @@ checks a module (no E-MISSING)
   test_a_module_is_checked_without_a_run
 validates values of all variants and points
   test_variants_are_checked_also_when_they_are_not_chosen
+  test_values_of_all_points_are_checked_whichever_is_chosen
 `--every-variant` compiles each
   test_every_variant_is_checked
 # C24
 `print` while compiling
   test_what_the_file_prints_goes_to_stderr_and_into_the_document
+  test_a_loop_that_prints_ends_and_shows_the_head_of_it
+  test_eval_cuts_what_is_long_and_prints_what_a_form_prints_apart
 # C25
 always reported, as `train/objective`
+  test_the_objective_is_told_beside_named_metrics_and_series_have_their_pass
   test_a_pass_without_metrics_reports_the_objective
+a series name is `STAGE-OR-PASS/NAME` everywhere
+  test_the_objective_is_told_beside_named_metrics_and_series_have_their_pass
 # C26
 each leaf is an evaluated form
+  test_leaves_of_a_declaration_are_evaluated_and_its_lists_are_syntax
+a quote or `(list ...)` there is `E-OPTION-VALUE` with a safe edit
   test_a_quoted_list_in_a_declaration_has_a_safe_edit
+A shape may also be a symbol bound to a list
+  test_leaves_of_a_declaration_are_evaluated_and_its_lists_are_syntax
 # C27
 a file may shadow a tensor builtin
   test_a_file_may_take_the_name_of_a_tensor_builtin
+standard names stay `E-REDEFINE`
+  test_a_model_does_not_take_a_name_of_the_standard
+`sort` dispatches on a tensor first argument
+  test_sort_is_by_a_predicate_of_a_list_and_along_an_axis_of_a_tensor
 # C28
 except names with KEY, TOKEN, SECRET
   test_secrets_in_the_environment_are_not_written
@@ -300,7 +356,9 @@ query strings of URLs are cut
 # C29
 say which on stderr
   test_several_arrays_and_metrics
+  test_the_newest_run_of_the_file_that_has_a_checkpoint_is_taken
 # C30
 doctor fails (4) only on
+  test_doctor_fails_on_what_was_asked_alone
   test_doctor_says_what_is_here
 """

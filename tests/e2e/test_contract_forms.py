@@ -198,3 +198,11 @@ def documents() -> list[tuple[str, Any]]:
 def test_an_example_of_the_contract_is_what_the_schema_says(name: str, document: Any) -> None:
     kind = "event" if "event" in document else document.get("document", name.partition("-")[0])
     validator(kind).validate(document)
+
+
+def test_codes_of_stages_are_of_staging_and_those_of_loaders_of_data() -> None:
+    phases = {"E-STAGE-": "staging", "E-LOADER-": "data"}
+    for code, row in catalogue().items():
+        for head, phase in phases.items():
+            assert not code.startswith(head) or row.phase == phase, code
+    assert all(any(code.startswith(head) for code in catalogue()) for head in phases)

@@ -112,3 +112,46 @@ def test_a_model_does_not_take_a_name_of_the_standard(folder: Folder, name: str)
     done = folder.quick("check", "x.lisp", "--json")
     held(done, 1)
     assert "E-REDEFINE" in [d["code"] for d in done.diagnostics]
+
+
+def test_data_that_are_not_there_are_the_files_mistake(folder: Folder) -> None:
+    folder.write("x.lisp", network())
+    (folder.path / "letters.txt").unlink()
+    done = folder.quick("run", "x.lisp", "--json")
+    held(done, 1)
+    assert done.diagnostics[0]["code"] == "E-DATA-MISSING"
+    assert not (folder.path / "runs").exists()
+
+
+def test_the_objective_is_told_beside_named_metrics_and_series_have_their_pass(ran: Folder) -> None:
+    (opened, *_) = told = events(ran.made("one"))
+    assert {"train/loss", "train/objective", "val/loss"} <= set(opened["series"])
+    for kind, series in (("step", {"train/loss", "train/objective"}), ("eval", {"val/loss"})):
+        found = [set(e["metrics"]) for e in told if e["event"] == kind]
+        assert found
+        assert all(series <= metrics for metrics in found)
+    assert set(status(ran.made("one"))["metrics"]) >= {"train/loss", "train/objective", "val/loss"}
+
+
+def test_values_of_all_points_are_checked_whichever_is_chosen(folder: Folder) -> None:
+    text = network(head="(defsweep s :grid ((width (8 0))))")
+    folder.write("x.lisp", text)
+    for chosen in ((), ("--point", "s/width8"), ("--variant", "small")):
+        done = folder.quick("check", "x.lisp", "--json", *chosen)
+        held(done, 1)
+        assert [d["code"] for d in done.diagnostics] == ["E-KNOB-VALUE"]
+
+
+def test_the_configuration_allows_and_denies_warnings(folder: Folder) -> None:
+    folder.write("x.lisp", network(head="(defun unused (y) 1)"))
+
+    def found(table: str, *flags: str) -> tuple[int, list[str]]:
+        folder.write("sexpgpu.toml", f"[check]\n{table}\n")
+        done = folder.quick("check", "x.lisp", "--json", *flags)
+        return done.exit, [d["code"] for d in done.diagnostics]
+
+    assert found("") == (0, ["W-UNUSED"])
+    assert found('allow = ["W-UNUSED"]') == (0, [])
+    assert found('deny = ["W-UNUSED"]') == (1, ["W-UNUSED"])
+    assert found('deny = ["warnings"]') == (1, ["W-UNUSED"])
+    assert found('allow = ["W-UNUSED"]', "--deny", "warnings") == (1, ["W-UNUSED"])

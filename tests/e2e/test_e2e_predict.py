@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +178,23 @@ def test_a_file_that_has_other_parameters_is_told(ran: Folder) -> None:
     done = ran.quick("predict", *argv, "--json")
     held(done, 3)
     assert done.diagnostics[0]["code"] == "E-RESUME-PARAM"
+
+
+def test_the_newest_run_of_the_file_that_has_a_checkpoint_is_taken(ran: Folder) -> None:
+    other = ran.write("y.lisp", (ran.path / "x.lisp").read_text())
+    held(ran.quick("run", "y.lisp", "--name", "other", "-q"), 0)
+    cut = ran.made("cut")
+    shutil.copytree(ran.made("one"), cut)
+    shutil.rmtree(cut / "checkpoints")
+    told = json.loads((cut / "manifest.json").read_text())
+    newest = {**told, "run": "cut", "created_at": "2099-01-01T00:00:00.000Z"}
+    (cut / "manifest.json").write_text(json.dumps(newest))
+    done = ran.quick("predict", "x.lisp", "--output", "scores", "--in", "tokens=x.npz")
+    held(done, 0)
+    assert "from one@12" in done.err
+    for path in (cut, ran.made("other")):
+        shutil.rmtree(path)
+    other.unlink()
 
 
 def test_a_file_without_a_run_is_told(ran: Folder) -> None:

@@ -72,3 +72,11 @@ def test_a_check_imports_a_bounded_number_of_modules(checked: set[str]) -> None:
     ours = {m for m in checked if m.startswith("sexpgpu")}
     assert len(ours) <= OURS
     assert len(checked - ours) <= THEIRS
+
+
+def test_a_check_for_a_device_that_is_not_here_knows_it_by_its_row(tmp_path: Path) -> None:
+    """Lowerings and memory are told, and nobody looks whether there is one (65 B13)."""
+    words = ("check", str(EXAMPLES / "chars.lisp"), "--device", "cuda")
+    modules = imported(tmp_path, *words)
+    assert not {m for m in modules if m.startswith(("sexpgpu_cuda.driver", "numba", "llvmlite"))}
+    assert "numpy" not in modules

@@ -39,6 +39,13 @@ SAME = {
     "layout": ((), network().replace("(batch 8))", "; eight\n  (batch 8))")),
     "names": ((), network().replace("width", "units")),
     "a metric": ((), network().replace('(metric "loss"', '(metric "error"')),
+    "a docstring and a variable": (
+        (),
+        network()
+        .replace('"Units."', '"How many."')
+        .replace("(all ", "(text ")
+        .replace("(slice all", "(slice text"),
+    ),
     "passes": ((), network(passes="")),
     "what is written down": ((), network(run=f"{RUN} :log-every 3 :checkpoint (:every 7)")),
     "what is selected and says the same": (("-s", "width=32"), ""),

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from e2e_program import Folder, events, held, network, validate
+from e2e_program import Folder, events, held, network, status, validate
 
 from sexpgpu_core.ir.text import parse, same, write
 
@@ -25,7 +25,9 @@ def test_the_same_again_is_another_folder_and_says_so(sound: Folder) -> None:
     assert names[1] == names[0] + "-2"
     assert "W-RUN-EXISTS" not in first.err
     assert "warning[W-RUN-EXISTS]" in again.err
-    assert names[0] in again.err
+    assert f"{names[0]} is this experiment and has finished: " in again.err
+    loss = status(sound.made(names[0]))["metrics"]["val/loss"]["value"]
+    assert f"val/loss {loss:.4f}" in again.err
     warned = [e for e in events(sound.made(names[1])) if e["event"] == "warning"]
     assert [e["diagnostic"]["code"] for e in warned] == ["W-RUN-EXISTS", "W-SPLIT-LEAK"]
 

@@ -323,3 +323,16 @@ def test_a_folder_with_brackets_in_its_name_takes_globs(tmp_path):
         (folder / f"{name}.txt").write_text(name * 4)
     loader = Loader(declared("text-files", "*.txt", windows=Windows(8, 8), batch=1), folder)
     assert bytes(loader.batch("train", 0)["tokens"][0].astype("u1").tobytes()) == b"aaaabbbb"
+
+
+def test_headers_of_all_kinds_are_pure_python():
+    program = (
+        "import sys; from sexpgpu_core.data import kinds\n"
+        "rows = kinds.SOURCES\n"
+        "assert len(rows) > 9\n"
+        "[kinds.resolve(row.header) for row in rows]\n"
+        "heavy = {'numpy', 'pyarrow', 'PIL', 'boto3', 'botocore'} & set(sys.modules)\n"
+        "sys.exit(', '.join(sorted(heavy)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -46,6 +46,10 @@ def test_a_bare_step_is_looked_for_in_this_experiments_newest_run(tmp_path, ask)
         ask(job, resume="7")
     assert ask(job, resume=f"{done.folder.name}@5")[1] == 5
     assert ask(job, resume=done.folder.name)[1] == 10
+    ask(job, name="mine")
+    with pytest.raises(Problem, match="E-CHECKPOINT-NONE"):
+        ask(job, resume="5", name="mine")  # it has none
+    assert ask(job, resume="5", name=done.folder.name)[0].path == done.folder
 
 
 def test_a_named_run_of_a_changed_file_wants_to_be_told_so(tmp_path, ask):

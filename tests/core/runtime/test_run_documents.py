@@ -286,7 +286,8 @@ def test_the_heartbeat_goes_on_while_it_compiles(tmp_path, monkeypatch):
 
 
 def test_secrets_in_the_environment_are_not_written(tmp_path, monkeypatch):
-    monkeypatch.setenv("SEXPGPU_S3_TOKEN", "hunter2")
+    for name in ("S3_TOKEN", "KEY_OF_MINE", "MY_SECRETS"):
+        monkeypatch.setenv(f"SEXPGPU_{name}", "hunter2")
     monkeypatch.setenv("SEXPGPU_THREADS", "2")
     summary, _ = fake.start(tmp_path, fake.a_job(tmp_path, 2))
     manifest = json.loads((summary.folder / "manifest.json").read_text())

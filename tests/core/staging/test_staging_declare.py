@@ -70,6 +70,30 @@ def test_a_string_knob_takes_raw_text() -> None:
     )
     experiment, _ = declared(text, sets={"file": "data/b.txt"})
     assert experiment.knobs["file"].text == '"data/b.txt"'
+    for given, kept in (('"b c.txt"', '"b c.txt"'), ("a b", '"a b"'), ("12", '"12"')):
+        assert declared(text, sets={"file": given})[0].knobs["file"].text == kept
+
+
+@pytest.mark.parametrize(
+    ("default", "right", "wrong"),
+    [
+        ("10", "12", "1.5"),
+        ("1e-3", "2", "nil"),
+        ("1/2", "0.25", ":a"),
+        ('"a"', "b", None),
+        ("t", "nil", "3"),
+        ("nil", "t", "3"),
+        (":sgd", ":adam", "3"),
+        ("'(1 2)", "(3)", "3"),
+    ],
+)
+def test_a_knob_without_a_type_has_that_of_its_default(
+    default: str, right: str, wrong: str | None
+) -> None:
+    text = whole(knobs=f"(defknob k {default})\n", model="(defmodel net (x) k (nn:linear x 10))\n")
+    declared(text, sets={"k": right})
+    if wrong is not None:
+        assert only(text, sets={"k": wrong}).code == "E-KNOB-VALUE"
 
 
 def test_a_loader_keeps_what_its_clauses_say() -> None:

@@ -96,6 +96,17 @@ def test_an_unknown_source_names_the_nearest() -> None:
     assert "digits" in (found.hint or "")
 
 
+def test_leaves_of_a_declaration_are_evaluated_and_its_lists_are_syntax() -> None:
+    knobs = "(defparameter *share* 4/5)\n(defparameter *shape* '(64 10))\n"
+    model = """(defmodel net (x)
+  (defparam w (64 (+ 5 5)))
+  (defparam v *shape*)
+  (matmul (reshape (cast x :f32) '(-1 64)) (+ v w)))
+"""
+    loader = LOADER.replace("(0 0.8)", "((- 1 1) *share*)")
+    assert faults(whole(knobs=knobs, loader=loader, model=model)) == []
+
+
 def test_a_quoted_list_in_a_declaration_has_a_safe_edit() -> None:
     for wrong in ("'(0 0.8)", "(list 0 0.8)"):
         found = only(whole(loader=LOADER.replace("(0 0.8)", wrong)))

@@ -175,6 +175,13 @@ def test_a_tensor_kept_from_another_trace_escapes() -> None:
     assert caught.value.diagnostic.code == "E-STAGE-ESCAPE"
 
 
+def test_sort_is_by_a_predicate_of_a_list_and_along_an_axis_of_a_tensor() -> None:
+    traces = "(sort (matrix-trace (reshape x '(-1 8 8))) :axis 0 :descending t)"
+    assert str(value_of(traces)) == "f32 (8)"
+    assert faults(body("(if (equal (sort (list 3 1 2) #'<) '(1 2 3)) x (error \"no\"))")) == []
+    assert only(body("(sort x #'<)")).code == "E-CALL-ARGUMENTS"
+
+
 def test_a_file_may_take_the_name_of_a_tensor_builtin() -> None:
     text = body("(norm x)").replace("(defmodel", "(defun norm (x) (* 2 x))\n(defmodel", 1)
     _, evaluator = declared(text)
