@@ -27,30 +27,42 @@ no parameter may reach a weight: `E-WEIGHT-DEPENDS`
 forward and backward of block j from the *same* p and s
   test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask
   test_microbatches_change_no_gradient_and_no_metric
+  test_blocks_proposals_of_a_state_are_combined
+n = norm of G over all trainable parameters that are not frozen
+  test_what_is_frozen_has_no_part_in_the_norm_and_stays
 with several losses each has its L and n
   test_players_move_at_once_each_by_its_own_loss
+  test_of_several_losses_one_that_is_not_finite_drops_the_step_of_all
 `:clip-value`, then `:clip-norm`
+  test_a_gradient_is_clipped_by_value_and_then_by_the_norm_of_before
   test_clip_value_bounds_every_element
+  test_clipping_ema_and_schedules_happen_once_a_step
   test_steps_of_adamw_with_clipping_are_pytorchs
 `grad/norm` reports n
   test_the_norm_is_of_before_clipping_and_the_update_of_after
 e' = d e + (1-d) p' (e starts as p
   test_ema_follows_the_new_parameter
+  test_ema_begins_as_the_parameters
 if ok and not stopped, every persistent value takes its next value
+  test_a_step_that_is_dropped_is_as_if_it_had_not_been
   test_a_false_verdict_commits_nothing
+`step` and the data advance in both cases
+  test_a_step_that_is_dropped_is_as_if_it_had_not_been
   test_skipped_steps_count_as_steps_and_not_as_updates
 No persistent byte is written before 7
   test_a_write_to_a_parameter_before_the_commit_is_refused
   test_a_step_is_gradient_then_update_then_commit
 `(ctx :step)` counts steps, `(ctx :updates)` committed ones
   test_step_scalars_have_the_numbers_of_before_the_step
-  test_skipped_steps_count_as_steps_and_not_as_updates
+  test_a_step_that_is_dropped_is_as_if_it_had_not_been
 # 2
 Every record that writes persistent memory is a *commit record*
   test_commit_calls_stay_last_and_in_order
   test_the_gate_lets_through_what_the_verdict_allows
 persistent memory *is* the state of before the bad step
   test_a_loss_that_is_no_number_halts_with_the_state_of_before
+The host learns of it with that step's metrics
+  test_a_loss_that_is_not_finite_halts_with_the_state_of_before_and_the_batch
 writes `checkpoints/halt-STEP/` (state and the batch
   test_a_loss_that_is_not_finite_halts_with_the_state_of_before_and_the_batch
   test_a_halt_leaves_its_batch_beside_the_checkpoints_and_no_resume_takes_it
@@ -59,6 +71,7 @@ writes `checkpoints/halt-STEP/` (state and the batch
 `:skip n`: n drops in the whole run
   test_skipped_updates_are_counted_and_the_run_goes_on
   test_more_skips_than_allowed_halt
+  test_skips_are_counted_in_the_whole_run_over_its_attempts
 non-finite G with finite L halves c
   test_gradients_that_overflow_f16_halve_the_scale_and_drop_the_update
   test_a_loss_that_is_not_finite_is_the_guards_and_not_the_scales
@@ -74,15 +87,17 @@ a read after `setf` sees the new value and the last `setf` counts
 States are not differentiated
   test_a_state_is_not_differentiated
 `W-BATCH-DEPENDENCE` with b
-  test_batch_norm_may_be_cut_into_blocks
+  W-BATCH-DEPENDENCE
+  test_statistics_of_a_batch_are_told_with_the_rows_that_they_see
 # 4
 The loss must be an affine combination of batch means
-  test_an_affine_combination_of_means_is_a_mean
+  test_terms_that_a_loss_may_have_in_blocks
   test_an_affine_loss_may_be_cut_into_blocks
 Each `weighted-mean` is normalised by its own global W
   test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask
 A term marked `per-block` counts as one of these (R2)
-  test_batch_norm_may_be_cut_into_blocks
+  test_terms_that_a_loss_may_have_in_blocks
+  test_what_is_meant_over_a_block_has_said_so
 otherwise `E-OBJECTIVE-NONLINEAR`, naming the operation
   E-OBJECTIVE-NONLINEAR
   test_a_loss_that_is_no_mean_needs_one_block
@@ -96,26 +111,38 @@ and counts in `data/empty`
   test_a_resume_goes_on_with_the_count_of_what_weighed_nothing
 # 5
 a pass compiles its graph for B rows and, if N mod (B) is not 0, for the rows that are left
+  test_metrics_of_a_pass_are_of_all_its_examples_or_of_batches_by_their_rows
   test_a_pass_is_exact_over_all_examples_with_a_short_last_batch
   test_a_pass_sees_every_example_once_in_order_and_its_last_batch_is_short
 is evaluated once, at the end
+  test_metrics_of_a_pass_are_of_all_its_examples_or_of_batches_by_their_rows
+  test_a_function_of_a_mean_is_taken_at_the_end
   test_a_ratio_of_sums_is_the_ratio_over_all
 A metric that cannot be cut so (a sort over the batch) is `W-METRIC-BATCHWISE`
   W-METRIC-BATCHWISE
+  test_metrics_of_a_pass_are_of_all_its_examples_or_of_batches_by_their_rows
+`over-pass` makes it exact (R22)
   test_a_metric_over_a_pass_is_of_all_its_examples
 # 6
 a `step` event carries that very step's metrics
-  test_they_are_the_numbers_of_that_very_step
+  test_metrics_of_a_step_do_not_depend_on_the_cadence
+  test_microbatches_give_the_gradients_of_the_whole_with_a_ragged_mask
 # 7
 returns a stage, `:train` or `(text :train)`, or nil to end
+  test_check_says_which_stage_trains_from_which_step_and_the_run_does_so
+  test_a_curriculum_that_reads_a_metric_ends_the_run_by_it
   test_a_curriculum_that_names_no_stage_is_told
   test_what_a_curriculum_may_not_do_is_told_by_check
 assigning anything that outlives the call is `E-CURRICULUM-STATE`
   E-CURRICULUM-STATE
+  test_what_a_curriculum_may_not_do_is_told_by_check
 the latest log or pass that *fell due* at a step < t
   test_a_curriculum_that_reads_a_metric_ends_the_run_by_it
 Last, best and since-best values are in `checkpoint.json`
   test_a_curriculum_resumes_bit_for_bit_in_any_stage
+All stages that are not only a `defeval`'s are compiled
+  test_all_that_a_run_needs_is_compiled_before_its_first_step
+  test_check_says_which_stage_trains_from_which_step_and_the_run_does_so
 a stage whose graph lacks a parameter leaves it and its optimizer state untouched
   test_a_stage_without_a_parameter_leaves_it_and_its_states_alone
 Without `curriculum` the stage is `:train`
@@ -123,7 +150,11 @@ Without `curriculum` the stage is `:train`
 # 8
 are *step scalars*: weak doubles
   test_a_step_scalar_enters_where_it_meets_a_tensor
+  test_a_step_scalar_is_a_double_that_counts_exactly
+computes them in f64 before each launch
   test_step_scalars_are_those_of_before_the_step
+rounded once to its dtype
+  test_scalars_are_rounded_once
 Control flow on one is `E-STAGE-TENSOR`
   test_if_on_a_step_scalar_is_refused
   test_numbers_and_texts_are_known_while_tracing_and_step_scalars_are_not

@@ -229,3 +229,119 @@ def test_a_stage_without_a_parameter_leaves_it_and_its_states_alone(tmp_path: Pa
 def test_the_file_trains_on_train_where_nothing_says_otherwise(tmp_path: Path) -> None:
     folder = trained(tmp_path, HEAD + STAGES + ADAM + RUN.format(m=1))
     assert [e["stage"] for e in events(folder, "stage")] == ["train"]
+
+
+NORMED = "(defmodel net (x) (nn:linear (nn:batch-norm (cast x :f32)) 10))\n"
+
+
+@pytest.mark.parametrize("blocks", [1, 4])
+def test_statistics_of_a_batch_are_told_with_the_rows_that_they_see(blocks: int) -> None:
+    text = HEAD + DIGITS + NORMED + LOSS + ADAM + RUN.format(m=blocks)
+    found = api.check(Source(str(HERE / "changed.lisp"), text)).diagnostics
+    (told,) = [d for d in found if d.code == "W-BATCH-DEPENDENCE"]
+    assert told.facts["rows"] == 16 // blocks
+    assert f"over the {16 // blocks} rows of a block" in told.message
+
+
+ALIKE = """(defloader d
+  (source (synthetic (lambda (i) (list :x (float (mod i 3)) :y (float (mod i 5)))) :examples 16))
+  (stage :train :order :sequential)
+  (batch 16))
+(defmodel net (x)
+  (defstate seen () :init 0.0)
+  (setf seen (+ seen 1))
+  (nn:linear (reshape x '(-1 1)) 1))
+(defun objective (&key x y)
+  (let ((loss (mean (square (- (net x) (reshape y '(-1 1)))))))
+    (metric "loss" loss)
+    (/ loss (where (= (ctx :step) {bad}) 0.0 1.0))))
+(defun optimizer () (groups :ema 0.9 (group :rest (optim:adamw :lr 1e-2))))
+(defrun :steps {steps} :seed 1 :finite-guard (:skip 3) :checkpoint (:every 1 :keep 9)
+  :log-every 1)
+"""
+"""Every batch is the same; the loss of one step is not finite."""
+
+
+@pytest.mark.parametrize("bad", [0, 2])
+def test_a_step_that_is_dropped_is_as_if_it_had_not_been(bad: int, tmp_path: Path) -> None:
+    """Parameters, states of the optimizer and the model and EMA stay; what follows is what would
+    have followed, bias corrections too, which count updates; only steps and data go on."""
+    whole = trained(tmp_path, HEAD + ALIKE.format(bad=99, steps=3), "whole")
+    dropped = trained(tmp_path, HEAD + ALIKE.format(bad=bad, steps=4), "dropped")
+    wanted, found = (arrays(folder, step) for folder, step in ((whole, 3), (dropped, 4)))
+    kinds = ("params:", "optimizer:", "state:ema:", "state:state:")
+    assert all(any(name.startswith(kind) for name in found) for kind in kinds), found.keys()
+    assert {n: a.tobytes() for n, a in found.items()} == {n: a.tobytes() for n, a in wanted.items()}
+    if bad:
+        before, after = (arrays(dropped, step) for step in (bad, bad + 1))
+        assert {n: a.tobytes() for n, a in before.items()} == {
+            n: a.tobytes() for n, a in after.items()
+        }
+    told = json.loads((dropped / "checkpoints/step-00000004/checkpoint.json").read_text())
+    assert (told["step"], told["updates"], told["guard"]["skipped"]) == (4, 3, 1)
+    assert next(iter(told["loaders"].values()))["position"] == 4 * 16
+
+
+def test_ema_begins_as_the_parameters(tmp_path: Path) -> None:
+    folder = trained(tmp_path, HEAD + ALIKE.format(bad=0, steps=1))  # nothing has moved
+    found = arrays(folder, 1)
+    means = {n.removeprefix("state:ema:"): a for n, a in found.items() if "state:ema:" in n}
+    assert len(means) == 2
+    assert all(np.array_equal(a, found[f"params:{n}"]) for n, a in means.items())
+
+
+def test_of_several_losses_one_that_is_not_finite_drops_the_step_of_all(tmp_path: Path) -> None:
+    text = (HERE / "two_players.lisp").read_text(encoding="utf-8")
+    bad = "(mean (/ (softplus (critic false)) (where (= (ctx :step) 1) 0.0 1.0)))"
+    made = text.replace("(mean (softplus (critic false)))", bad, 1).replace(
+        ":log-every 3", ":log-every 1 :finite-guard (:skip 3) :checkpoint (:every 1 :keep 20)"
+    )
+    folder = trained(tmp_path, made)
+    one, two, three = (arrays(folder, step) for step in (1, 2, 3))
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+    for player in ("critic", "generator"):
+        moved = [
+            name for name in one if player in name and not np.array_equal(two[name], three[name])
+        ]
+        assert moved
+
+
+JUDGED = """(defloader d (source (digits))
+  (stage :train :split (0 0.8)) (stage :val :split (0.8 0.83)) (batch 16))
+(defmodel net (x) (nn:linear x 10))
+(defun objective (&key image label)
+  (metric "loss" (nn:cross-entropy (net (cast image :f32)) label)))
+(defun evaluate (&key image label)
+  (let ((ink (mean (cast image :f32) :axis 1)))
+    (metric "power" (exp (mean ink)))
+    (metric "ratio" (/ (sum (square ink)) (sum ink)))
+    (metric "most" (reduce-max ink) :reduce :max)
+    (metric "top" (reduce-max ink))))
+(defeval val :loader (d :val) :every 1)
+"""
+
+
+def test_metrics_of_a_pass_are_of_all_its_examples_or_of_batches_by_their_rows(
+    tmp_path: Path,
+) -> None:
+    """Functions and ratios are taken once, at the end; the last batch is short, not padded; what
+    cannot be cut is the mean of the batches' values, weighted by rows."""
+    text = HEAD + JUDGED + ADAM + RUN.format(m=1)
+    warned = [d.code for d in api.check(Source(str(HERE / "changed.lisp"), text)).diagnostics]
+    assert "W-METRIC-BATCHWISE" in warned
+    told = events(trained(tmp_path, text), "eval")[0]
+    loader = api.load(Source(str(HERE / "changed.lisp"), text)).loaders["d"]
+    batches = [b["image"].astype("f8").mean(1) for b in loader.evaluation("val")]
+    rows = [len(ink) for ink in batches]
+    assert rows[-1] < rows[0] == 16
+    ink = np.concatenate(batches)
+    assert (told["examples"], told["batches"]) == (len(ink), len(rows))
+    wanted = {
+        "power": np.exp(ink.mean()),
+        "ratio": (ink**2).sum() / ink.sum(),
+        "most": ink.max(),
+        "top": np.average([each.max() for each in batches], weights=rows),
+    }
+    assert wanted["top"] < wanted["most"]
+    for name, value in wanted.items():
+        assert told["metrics"][f"val/{name}"] == pytest.approx(value, rel=1e-5), name

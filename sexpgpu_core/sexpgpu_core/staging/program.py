@@ -304,12 +304,19 @@ def _span(cutter: Cutter, node: Node) -> Span | None:
 
 
 def _nonlinear(cutter: Cutter, name: str, node: Node) -> Problem:
+    """At the operation that makes it so, not at what is made of that."""
+    while inner := [v for v in node.node.operands if _uncut(cutter, v)]:
+        node = inner[0]
     return problem(
         "E-OBJECTIVE-NONLINEAR",
         f"{name} is no affine combination of batch means: {node.node.operation}",
         hint="mean over the batch last; what is meant over a block: (per-block form)",
         operation=node.node.operation,
     ).locate(_span(cutter, node))
+
+
+def _uncut(cutter: Cutter, value: Node) -> bool:
+    return value.shape == () and cutter.cut(value).kind == "unknown"
 
 
 def _summed(name: str, span: Span | None) -> Diagnostic:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import fake_device as fake
 import pytest
 
 from sexpgpu_core.data.files import REACH
@@ -110,3 +111,14 @@ def test_what_heard_signals_until_there_was_a_run_is_not_there_after_it() -> Non
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_skips_are_counted_in_the_whole_run_over_its_attempts(tmp_path):
+    job = fake.a_job(tmp_path, guard=("skip", 1))
+    signals = Signals()
+    at = {3: "nan", 7: lambda: signals.request("SIGTERM")}
+    first, _ = fake.start(tmp_path, job, fake.FakeSession(at, skip=True), signals=signals)
+    assert first.state == "preempted"
+    second, _ = fake.resume(tmp_path, job, fake.FakeSession({12: "nan"}, skip=True))
+    assert (second.state, second.error.code) == ("failed", "E-RUN-NONFINITE")
+    assert second.status["step"] == 12

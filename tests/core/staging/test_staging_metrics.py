@@ -201,12 +201,24 @@ def test_evaluate_takes_the_objectives_place_in_a_pass() -> None:
     assert [m.name for m in traced(text).metrics] == ["loss"]
 
 
-def test_a_loss_that_is_no_mean_needs_one_block() -> None:
-    text = whole(objective="(defun objective (&key image) (exp (mean (net image))))\n")
+@pytest.mark.parametrize(
+    ("form", "operation"),
+    [
+        ("(exp (mean y))", "exp"),
+        ("(+ (mean (square y)) (* 2 (exp (mean y))))", "exp"),
+        ("(* 3 (sqrt (mean (square y))))", "sqrt"),
+        ("(* (mean y) (mean (square y)))", "multiply"),
+    ],
+)
+def test_a_loss_that_is_no_mean_needs_one_block(form: str, operation: str) -> None:
+    objective = f"(defun objective (&key image) (let ((y (net image))) {form}))\n"
+    text = whole(objective=objective)
     assert traced(text).losses == ("loss",)
     with pytest.raises(Problem) as caught:
         traced(text, microbatches=2)
-    assert caught.value.diagnostic.code == "E-OBJECTIVE-NONLINEAR"
+    found = caught.value.diagnostic
+    assert (found.code, found.facts["operation"]) == ("E-OBJECTIVE-NONLINEAR", operation)
+    assert found.message.endswith(f": {operation}")
 
 
 def test_an_affine_loss_may_be_cut_into_blocks() -> None:
@@ -255,6 +267,22 @@ def test_a_ratio_of_sums_by_data_and_two_weighted_means_are_ratios_of_the_loss()
     found = traced(whole(objective=f"(defun objective (&key image) {form})\n"), microbatches=2)
     assert len(ratios_of(found.graph)) == 2
     assert found.summed == frozenset()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "(/ (sum (net image)) (* 10 (dim image 0)))",
+        "(+ (mean (net image)) (* 1e-3 (sum (square (loss-of-none)))))",
+        "(+ (nn:cross-entropy (net image) label) (per-block (exp (mean (net image)))))",
+        "(+ (weighted-mean (mean (net image) :axis 1) (cast (> label 3) :f32)) (mean (net image)))",
+    ],
+)
+def test_terms_that_a_loss_may_have_in_blocks(form: str) -> None:
+    """A sum by a static count, what no example reaches, per-block, means of unlike weights."""
+    none = "(defun loss-of-none () (iota 3 :dtype :f32))\n"
+    head = f"(defun objective (&key image label) (progn label {form}))\n"
+    assert traced(whole(objective=none + head), microbatches=2).losses == ("loss",)
 
 
 def test_a_loss_that_is_a_sum_is_named() -> None:

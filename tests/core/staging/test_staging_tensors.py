@@ -6,6 +6,7 @@ import pytest
 from staging_case import body, declared, faults, only, traced, value_of, warnings
 
 from sexpgpu_core.evaluator.definitions import BUILTINS, TENSOR_NAMES
+from sexpgpu_core.ir.scalars import evaluate
 from sexpgpu_core.staging.tensor import GENERIC
 
 
@@ -125,6 +126,13 @@ def test_a_step_scalar_enters_where_it_meets_a_tensor() -> None:
     assert list(found.scalars) == ["(/ (+ (ctx :step) 1) 100.0)"]
     node = next(n for n in found.graph.inputs() if n.get("kind") == "scalar")
     assert (node.get("dtype"), node.get("shape")) == ("f32", ())
+
+
+@pytest.mark.parametrize("step", [2**24 + 1, 2**53 - 1])
+def test_a_step_scalar_is_a_double_that_counts_exactly(step: int) -> None:
+    for form, wanted in (("(ctx :step)", step), ("(/ (ctx :step) 100.0)", step / 100)):
+        (tree,) = traced(body(f"(* x {form})")).scalars.values()
+        assert evaluate(tree, {"step": step}) == wanted
 
 
 def test_a_step_scalar_of_two_dtypes_has_two_names() -> None:

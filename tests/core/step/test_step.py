@@ -125,6 +125,44 @@ def test_clip_value_bounds_every_element() -> None:
     assert np.allclose(found["next:optimizer:w/m"], given["w/m"] / 2 + clipped, atol=1e-5)
 
 
+def test_a_gradient_is_clipped_by_value_and_then_by_the_norm_of_before() -> None:
+    traced = linear_regression()
+    options = {"clip_value": 0.125, "clip_norm": 0.5}
+    graph = build_step(traced, optimization(traced, **options), OPERATIONS)
+    given = inputs()
+    found, g = run(graph, given, OPERATIONS), gradient(given)
+    norm = np.linalg.norm(g)
+    assert np.isclose(found["norm"], norm, rtol=1e-5)
+    clipped = np.clip(g, -0.125, 0.125) * min(1, 0.5 / (norm + 1e-6))
+    other = np.clip(g * min(1, 0.5 / (norm + 1e-6)), -0.125, 0.125)
+    assert not np.allclose(clipped, other, atol=1e-3)
+    assert np.allclose(found["next:optimizer:w/m"], given["w/m"] / 2 + clipped, atol=1e-5)
+
+
+def test_what_is_frozen_has_no_part_in_the_norm_and_stays() -> None:
+    traced = linear_regression()
+    b = Builder(OPERATIONS, traced.graph)
+    v = b.input("v", "parameter", "f32", ())
+    results = traced.graph.results
+    results["loss"] = b("add", results["loss"], b("multiply", v, b.constant(100.0, "f32")))
+    traced.parameters["v"] = Parameter("v", Type("f32", ()), None, True, None, 1)
+    whole = optimization(traced)
+    (group,) = whole.groups
+    frozen = group._replace(name="frozen", frozen=True, paths=("v",))
+    kept = whole._replace(
+        groups=(group._replace(paths=("w",)), frozen),
+        group_of={"w": 0, "v": 1},
+        updates={"w": whole.updates["w"]},
+    )
+    given = {**inputs(), "v": np.float32(0), "v/m": np.float32(0)}
+    norm = np.linalg.norm(gradient(given))
+    found = run(build_step(traced, kept, OPERATIONS), given, OPERATIONS)
+    assert np.isclose(found["norm"], norm, rtol=1e-5)
+    assert "next:parameter:v" not in found
+    both = run(build_step(traced, whole, OPERATIONS), given, OPERATIONS)
+    assert np.isclose(both["norm"], np.hypot(norm, 100), rtol=1e-5)
+
+
 @pytest.mark.parametrize("microbatches", [2, 4])
 def test_microbatches_change_no_gradient_and_no_metric(microbatches: int) -> None:
     whole = linear_regression()
