@@ -162,8 +162,9 @@ Control flow on one is `E-STAGE-TENSOR`
 writes nothing persistent (the verifier: it has no commit records)
   test_an_observer_writes_nothing
 knows nothing of diagnostics
+  test_what_is_named_or_selected_adds_no_node_to_the_step
   test_without_a_selection_there_is_no_observer
-  test_a_metric_more_changes_no_bit
+  test_they_change_no_bit_and_are_told_by_the_schema
 `check` prints the mean cost
   test_what_check_says_of_the_cost_is_the_work_of_the_observer
 A diagnostic added to a live run
@@ -172,30 +173,51 @@ is refused with a `warning` event
   test_numbers_that_do_not_fit_are_refused_and_the_run_goes_on
 # 10
 A value is rounded where the IR has a node
+  test_rounding_is_the_references_to_the_bit
+  test_gradients_are_rounded_alike
   test_elementwise_work_is_one_rounding_a_node
+recomputing changes no bit on the CPU
+  test_a_checkpoint_lowers_the_peak_and_changes_no_bit
 No fast-math flag is emitted
+  test_kernels_have_the_same_bits_at_every_width_and_no_fast_math
   test_no_text_holds_a_fast_math_flag
+a pass writes `fma` nodes before fusion
+  test_a_product_and_a_sum_are_rounded_once
 by a rule that does not count users
   test_another_use_of_a_product_changes_no_bit
 folded in one fixed order, so AVX2, AVX-512 and NEON agree
+  test_kernels_have_the_same_bits_at_every_width_and_no_fast_math
   test_every_width_gives_the_same_bits
 bf16 nodes inside a kernel are rounded
-  test_16_bits_are_rounded_alike_on_both_devices
+  test_rounding_is_the_references_to_the_bit
+  test_what_is_no_identity_stays
+CUDA kernels follow the same rule with `-fmad=false`
+  test_f32_is_never_contracted_and_nothing_is_kept_in_local_memory
 # 11
 Bits never depend on the thread count
   test_bits_do_not_depend_on_threads
+  test_threads_change_no_bit
   test_threads_change_no_bit_of_a_loop
 Bits depend on the *numerics key*
   test_the_numerics_key_names_what_bits_depend_on
+  test_the_compilers_version_is_in_the_numerics_key_of_manifest_and_checkpoint
+  test_runs_with_other_picks_are_told_apart
 goes on with `W-RESUME-NUMERICS`
   test_other_numerics_resume_with_a_warning_that_names_them
 Not in the key: threads, vector width, cache contents
+  test_threads_change_no_bit
+  test_kernels_have_the_same_bits_at_every_width_and_no_fast_math
   test_an_empty_and_a_full_cache_change_no_bit
+  test_they_change_no_bit_and_are_told_by_the_schema
+  test_other_cadences_change_no_bit
   test_logging_passes_and_checkpoints_change_no_bit
   test_a_run_on_it_resumes_to_the_same_bits_whatever_is_fetched_ahead
 # 12
 Picks are written to `runs/SLUG/tuning.json` before step 0
   test_a_plan_is_picked_once_and_run_with_its_workspace
+hashed into the numerics key
+  test_runs_with_other_picks_are_told_apart
+  test_a_resume_without_the_record_says_that_bits_may_differ
 reused by every resume and fork
   test_what_was_picked_first_is_taken_again_by_who_goes_on
   test_a_fork_begins_with_its_parents_picks
@@ -204,37 +226,60 @@ Additions happen in ascending position
   test_additions_happen_in_ascending_position
 indices are sorted once a step
   test_a_sorted_scatter_has_the_bits_of_a_walk
+written into a zeroed or already accumulated gradient
+  test_a_tied_gradient_is_added_in_place
 # 14
 the model scope at the call (with `@k` for the k-th call of a shared instance)
   test_sites_are_scopes_with_numbers
   test_the_second_opening_of_a_shared_scope_has_sites_of_its_own
 Numbers are Philox4x32-10
+  test_known_answers
+  test_the_key_is_the_head_of_a_sha256
+  test_a_place_has_the_word_that_the_contract_says
   test_steps_sites_domains_seeds_and_iterations_differ
   test_random_kernels_draw_what_the_references_draw
 *Row* is the index on the batch axis in the *global* batch
-  test_random_numbers_follow_the_row_and_the_seed
+  test_rows_drawn_in_parts_are_the_rows_of_the_whole
+  test_without_a_batch_axis_rows_are_never_offset
+  test_dropout_knows_its_batch_axis
   test_a_map_over_the_batch_draws_by_row_in_any_number_of_blocks
+so every pass draws alike
+  test_every_pass_draws_alike_by_the_position_of_an_example
 `output/NAME` (step 0: R27)
   test_random_numbers_are_keyed_by_the_output_and_by_the_row
+  test_random_numbers_follow_the_row_and_the_seed
 A recomputation draws the same
   test_a_checkpoint_lowers_the_peak_and_changes_no_bit
 Microbatches, ranks, resume and devices change no number
   test_microbatches_draw_and_train_as_one_batch
 Domain `init`, site = parameter path
-  test_each_parameter_has_random_bits_of_its_own
+  test_a_value_depends_on_seed_and_path_only
+  test_random_numbers_are_drawn_in_the_domain_of_initial_values
   test_an_initial_value_moves_no_other_random_numbers
 the sign of R's diagonal made positive
+  test_orthogonal_is_the_q_of_normals_whose_r_has_a_positive_diagonal
   test_orthogonal_has_orthonormal_rows_or_columns
 # 15
+keyed Feistel walk over [0, N)
+  test_an_epoch_visits_every_example_once
+  test_an_order_is_fixed_for_all_time
 keyed by (seed, loader, stage, epoch)
-  test_an_order_is_what_the_page_says
+  test_seed_loader_stage_and_epoch_each_change_the_order
   test_an_order_is_the_same_asked_at_once_or_one_by_one
+  test_an_order_is_what_the_page_says
 A mixture uses blocks of 1,024 positions with exact quotas
   test_shares_of_a_mixture_are_exact_at_every_1024_rows
+  test_shares_that_are_no_whole_rows_are_carried_from_block_to_block
 come from an *index file* made once and cached by the content's hash
+  test_a_copy_a_moved_and_a_touched_file_are_not_scanned_again
+  test_other_bytes_of_one_size_and_begin_are_scanned
   test_the_count_of_windows_is_known_again_without_reading
+by `check` when the source is under 64 MB, otherwise by `run`
+  test_a_small_file_is_scanned_by_a_check
+  test_a_check_leaves_a_large_file_to_a_run
 `random` is keyed by (seed, stage, epoch, example, call)
   test_random_in_map_is_of_the_epoch_and_the_example
+  test_random_in_map_is_of_the_seed_and_the_call_too
 # 16
 which are pure and run under the same limits
   test_a_call_from_outside_runs_under_the_same_limits
@@ -244,11 +289,14 @@ A snapshot is taken between two launches
 One write is in flight
   test_the_writer_has_one_write_in_flight_and_gives_out_how_each_ended
 Exit 75 and 130 come after the write is durable
+  test_a_signal_in_any_phase_ends_it_as_the_table_says
   test_a_deadline_runs_the_passes_of_the_end_and_exits_75
 # 18
 fsync `events.jsonl`, rename to `step-STEP`
   test_a_checkpoint_has_its_events_on_the_disk_before_it_is_there
   test_death_at_any_act_leaves_whole_checkpoints
+equal hashes, the new one is discarded
+  test_a_checkpoint_that_exists_and_is_equal_is_kept
 else the old is renamed `step-STEP.attempt-N` first
   test_one_that_differs_becomes_an_earlier_attempt_and_both_are_whole
 both kinds are swept when a run starts
@@ -257,10 +305,17 @@ a second is `E-RUN-LOCKED`
   test_a_run_that_is_live_is_locked
 not ending in a newline writes one first
   test_a_torn_last_line_is_passed_over_and_the_next_writer_starts_a_new_one
+the order is log, diagnostic numbers
+  test_at_a_step_are_its_log_its_numbers_its_passes_and_its_checkpoint
 done first on resume
   test_a_pass_that_a_signal_breaks_off_is_done_first_on_resume
+`:best` writes at each pass that improves
+  test_retention_keeps_the_last_and_the_best
 each put once; `step-STEP/checkpoint.json` last
   test_an_upload_that_is_killed_at_any_put_leaves_nothing_in_the_end
+Nothing is ever overwritten
+  test_what_was_committed_is_not_overwritten
+  test_what_was_uploaded_comes_back_equal
 A reader believes manifests only
   test_an_upload_that_is_cut_off_before_its_manifest_is_not_listed
 # 19

@@ -156,3 +156,16 @@ def test_a_live_run_is_asked_for_more_and_keeps_its_bits(folder: Folder) -> None
     assert saved(run) == saved(plain)
     late = folder.quick("diagnostics", "it", "--add", "act/**", "--json")
     assert (late.exit, late.diagnostics[0]["code"]) == (2, "E-USAGE-VALUE")
+
+
+ORDER = ["step", "diagnostic", "eval", "checkpoint"]
+
+
+def test_at_a_step_are_its_log_its_numbers_its_passes_and_its_checkpoint(folder: Folder) -> None:
+    chosen = ':diagnostics (:every 4 :select ("grad/norm")) :checkpoint (:every 4)'
+    passes = "(defeval val :loader (letters :val) :every 4)"
+    text = network(run=f":steps 8 :seed 1 :log-every 4 {chosen}", passes=passes)
+    told = events(trained(folder, text, "it"))
+    for step in (4, 8):
+        kinds = [e["event"] for e in told if e["step"] == step]
+        assert [k for k in kinds if k in ORDER] == ORDER

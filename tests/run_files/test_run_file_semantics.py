@@ -292,7 +292,8 @@ def test_ema_begins_as_the_parameters(tmp_path: Path) -> None:
 
 def test_of_several_losses_one_that_is_not_finite_drops_the_step_of_all(tmp_path: Path) -> None:
     text = (HERE / "two_players.lisp").read_text(encoding="utf-8")
-    bad = "(mean (/ (softplus (critic false)) (where (= (ctx :step) 1) 0.0 1.0)))"
+    ended = "(where (= (ctx :step) 1) (log (* 0.0 (stop-gradient (mean (square real))))) 0.0)"
+    bad = f"(+ (mean (softplus (critic false))) {ended})"  # its gradients are finite
     made = text.replace("(mean (softplus (critic false)))", bad, 1).replace(
         ":log-every 3", ":log-every 1 :finite-guard (:skip 3) :checkpoint (:every 1 :keep 20)"
     )
@@ -345,3 +346,25 @@ def test_metrics_of_a_pass_are_of_all_its_examples_or_of_batches_by_their_rows(
     assert wanted["top"] < wanted["most"]
     for name, value in wanted.items():
         assert told["metrics"][f"val/{name}"] == pytest.approx(value, rel=1e-5), name
+
+
+DRAWN = """(defmodel net (x) (nn:linear x 10))
+(defun objective (&key image label)
+  (metric "loss" (nn:cross-entropy (net (cast image :f32)) label)))
+(defun evaluate (&key image label)
+  (metric "drawn" (mean (* (random-uniform nil :like (cast label :f32)) (cast label :f32)))))
+(defeval val :loader (d :val) :every 1)
+"""
+VAL = "(defloader d (source (digits)) (stage :train :split (0 0.8)) (stage :val :split (0.8 1) {b})"
+
+
+def test_every_pass_draws_alike_by_the_position_of_an_example(tmp_path: Path) -> None:
+    """Whatever the step is and however many rows a batch of the pass has (45.14)."""
+    found = set()
+    for batch in (16, 64):
+        head = VAL.format(b=f":batch {batch}") + " (batch 16))\n"
+        text = HEAD + head + DRAWN + ADAM + RUN.format(m=1)
+        told = events(trained(tmp_path, text, f"b{batch}"), "eval")
+        found |= {round(e["metrics"]["val/drawn"], 5) for e in told}
+        assert len(told) == 3
+    assert len(found) == 1

@@ -48,7 +48,7 @@ def machine(
     described["memory_bytes"] = facts.memory
     versions = {"python": platform.python_version(), "sexpgpu": __version__}
     versions.update(numpy=_numpy(), **dict(facts.versions))
-    numerics = dict(device.numerics())
+    numerics = {"compiler": __version__, **device.numerics()}
     return Machine(described, numerics, versions, dict(plugins or {}), this_host())
 
 

@@ -16,9 +16,9 @@ REST = """
 """
 
 
-def loader_of(clauses: str, folder: Path) -> Loader:
+def loader_of(clauses: str, folder: Path, seed: int | None = None) -> Loader:
     """The loader d of some clauses, with stages unless they have some."""
     stages = "" if "(stage " in clauses else "(stage :train)"
     batch = "" if "(whole)" in clauses else "(batch 2)"
     text = f"(defloader d {clauses} {stages} {batch}){REST}"
-    return api.load(Source(str(folder / "run.lisp"), text)).loaders["d"]
+    return api.load(Source(str(folder / "run.lisp"), text), seed=seed).loaders["d"]

@@ -370,3 +370,17 @@ def test_no_number_depends_on_how_batches_are_fetched(
     for tokens in wanted:
         np.testing.assert_array_equal(ahead.take()[0]["tokens"], tokens)
     ahead.close()
+
+
+def test_shares_that_are_no_whole_rows_are_carried_from_block_to_block(tmp_path: Path) -> None:
+    """After p rows a part has given p w of them, to less than one (45.15)."""
+    for name in "ab":
+        (tmp_path / name).write_bytes(b"v\n" + b"1\n" * 2000)
+    source = '(source (mixture (x 2 (csv "a")) (y 1 (csv "b")))) (stage :train :batch 1024)'
+    loader = loader_of(source, tmp_path)
+    given = 0
+    for number in range(6):
+        rows = loader.batch("train", number)["source"]
+        given += int((rows == 1).sum())
+        assert abs(given - 1024 * (number + 1) / 3) < 1
+    assert given == 2048

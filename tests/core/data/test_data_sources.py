@@ -124,6 +124,16 @@ def test_random_in_map_is_of_the_epoch_and_the_example(tmp_path):
     assert epochs[0] != epochs[1]
 
 
+def test_random_in_map_is_of_the_seed_and_the_call_too(tmp_path):
+    (tmp_path / "a.csv").write_text("a\n" + "".join(f"{i}\n" for i in range(8)))
+    calls = "(lambda (x) (list (random 1000000) (random 1000000)))"
+    clauses = f'(source (csv "a.csv")) (map a {calls})'
+    found = [everything(loader_of(clauses, tmp_path, seed))["a"] for seed in (1, 1, 2)]
+    assert (found[0] == found[1]).all()
+    assert (found[0] != found[2]).any()
+    assert (found[0][:, 0] != found[0][:, 1]).any()
+
+
 def test_rows_of_safetensors_and_npy_stay_in_their_files(tmp_path):
     x, y = np.arange(20, dtype=np.float32).reshape(5, 4), np.arange(5)
     save_file({"x": x, "y": y}, tmp_path / "a.safetensors")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jit
 import numpy as np
 import pytest
@@ -12,9 +14,11 @@ from sexpgpu_core.ir import Builder, Value
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.kernels.cost import kernel_cost
 from sexpgpu_core.kernels.dump import dump_call
+from sexpgpu_core.kernels.emit import emit
 from sexpgpu_core.kernels.fuse import schedule
 from sexpgpu_core.kernels.interpret import run_call
 from sexpgpu_core.kernels.kernel import KernelCall
+from sexpgpu_core.kernels.target import Target
 
 
 def norm(b: Builder) -> None:
@@ -60,6 +64,7 @@ def small_floats(b: Builder) -> None:
     b.graph.results["z"] = b("reduce-max", b("square", y), axes=(0,), keep=False)
 
 
+FAST = {"fast", "contract", "reassoc", "nnan", "ninf", "nsz", "arcp", "afn"}
 PATTERNS = {
     f.__name__: f for f in (norm, attention, entropy, activation, update, random, small_floats)
 }
@@ -86,6 +91,26 @@ def test_emitted_kernels_give_what_the_interpreter_of_kernels_gives(name: str, w
 def _one_step_of_bf16(a: np.ndarray, c: np.ndarray) -> bool:
     wide, other = a.astype(np.float64), c.astype(np.float64)
     return bool(np.allclose(wide, other, rtol=2**-7) and (wide != other).mean() < 0.05)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+def test_kernels_have_the_same_bits_at_every_width_and_no_fast_math(name: str) -> None:
+    """Reductions are folded in one order whatever the vectors' width is (45.10)."""
+    b = Builder(OPERATIONS)
+    PATTERNS[name](b)
+    made = schedule(b.graph, OPERATIONS, library)
+    rng = np.random.default_rng(0)
+    given = {n.get("name"): abs(rng.standard_normal(n.types[0].shape)) for n in b.graph.inputs()}
+    found = []
+    for width in (4, 8, 16):
+        storages = filled(made, given)
+        for call in made.calls:
+            assert isinstance(call, KernelCall)
+            jit.run_call(call, [storages[s] for s in call.operands], width=width)
+            text = emit(call.kernel, "kernel", Target(width))
+            assert not FAST & set(re.findall(r"[a-z]+", text))
+        found.append([array.tobytes() for array in storages])
+    assert found[0] == found[1] == found[2]
 
 
 def test_random_kernels_draw_what_the_references_draw() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import fake_device as fake
 import pytest
 
+from sexpgpu_core import __version__
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.runtime.attempt import attempt
 from sexpgpu_core.runtime.events import read
@@ -69,3 +72,10 @@ def test_the_same_experiment_again_is_a_new_folder_with_a_warning(tmp_path, ask)
     assert "It was run with" not in told["message"]
     named, _ = ask(job, name="My Run")
     assert named.run == "my-run"
+
+
+def test_the_compilers_version_is_in_the_numerics_key_of_manifest_and_checkpoint(tmp_path):
+    done, _ = fake.start(tmp_path, fake.a_job(tmp_path, 5))
+    for name in ("manifest.json", "checkpoints/step-00000005/checkpoint.json"):
+        numerics = json.loads((done.folder / name).read_text())["numerics"]
+        assert numerics == {"compiler": __version__, "device": "fake", "version": "1"}

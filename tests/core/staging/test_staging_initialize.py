@@ -66,3 +66,14 @@ def test_fans_take_the_receptive_field_and_leave_batch_axes_out() -> None:
 def test_the_default_is_lecun_from_two_axes_on() -> None:
     assert default_initializer((3, 4)).kind == "lecun"
     assert default_initializer((3,)) == Initializer("number", (0.0,))
+
+
+@pytest.mark.parametrize("shape", [(40, 30), (20, 20)])
+def test_orthogonal_is_the_q_of_normals_whose_r_has_a_positive_diagonal(
+    shape: tuple[int, ...],
+) -> None:
+    kind = Type("f32", shape)
+    q = initial_value(Initializer("orthogonal", (1.0,)), kind, "w", 1).astype("f8")
+    r = q.T @ initial_value(Initializer("normal", (1.0,)), kind, "w", 1)
+    assert np.allclose(r, np.triu(r), atol=1e-4)
+    assert (np.diagonal(r) > 0).all()
