@@ -87,3 +87,85 @@ def test_rows_that_are_drawn_without_a_field_are_others_in_each_block(tmp_path: 
         found[blocks] = arrays(api.run(path, runs_root=tmp_path).folder)
     for name, a in found[1].items():
         assert apart(a, found[4][name]) <= 1e-4, name
+
+
+MEANS = """(require "sexpgpu/nn")
+(require "sexpgpu/optim")
+(defloader d (source (digits)) (stage :train :split (0 0.8) :batch {batch})
+  (stage :val :split (0.9 1) :batch {rows}))
+(defmodel net (x) (nn:linear x 10))
+(defun objective (&key image label)
+  (let* ((y (net image)) (each (cross-entropy y label)))
+    (metric "right" (mean (= (argmax y) label)))
+    {loss}))
+(defun evaluate (&key image label)
+  (let ((y (net image)))
+    (metric "loss" (mean (cross-entropy y label)))
+    (metric "right" (mean (= (argmax y) label)))))
+(defeval val :loader (d :val) :every 2)
+(defun optimizer () (groups (group :rest (optim:sgd :lr 1e-2))))
+(defrun :steps 2 :seed 1 :log-every 1 :microbatches {blocks})
+"""
+
+
+def of_means(folder: Path, **given: object) -> Path:
+    parts = {"batch": 16, "rows": 180, "loss": "(mean each)", "blocks": 1, **given}
+    path = folder / "means.lisp"
+    path.write_text(MEANS.format(**parts), encoding="utf-8")
+    done = api.run(path, runs_root=folder, name=f"m{parts['blocks']}-r{parts['rows']}")
+    assert done.exit == 0, done.error
+    return done.folder
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "(mean each)",
+        "(* 0.5 (mean each))",
+        "(+ (mean each) (* 0.1 (mean (square y))))",
+        "(+ (mean each) (weighted-mean each (cast (< label 3) :f32)))",
+        "(- (mean each) (per-block (mean y)))",
+        "(mean (map-over (lambda (e) (square e)) each))",
+        "(mean (map-over (lambda (e v) (mean (map-over (lambda (x) (* e x)) v))) each y))",
+        "(sum each)",
+    ],
+)
+def test_a_mean_is_of_the_whole_batch_also_where_a_block_is_one_row(
+    loss: str, tmp_path: Path
+) -> None:
+    folders = {m: of_means(tmp_path, loss=loss, blocks=m) for m in (1, 4, 16)}
+    whole, told = arrays(folders[1]), events(folders[1], "step")
+    for blocks in (4, 16):
+        parts = arrays(folders[blocks])
+        for name in whole:
+            assert apart(whole[name], parts[name]) <= 1e-6, name
+        for mine, theirs in zip(told, events(folders[blocks], "step"), strict=True):
+            for name in ("train/objective", "train/right"):
+                assert theirs["metrics"][name] == pytest.approx(mine["metrics"][name], rel=1e-6)
+
+
+def test_pairs_of_examples_are_no_mean_of_rows(tmp_path: Path) -> None:
+    pairs = "(mean (map-over (lambda (e) (mean (map-over (lambda (f) (* e f)) each))) each))"
+    path = tmp_path / "pairs.lisp"
+    parts = {"batch": 16, "rows": 16, "blocks": 4, "loss": pairs}
+    path.write_text(MEANS.format(**parts), encoding="utf-8")
+    codes = {d.code for d in api.check(path).diagnostics}
+    assert "E-OBJECTIVE-NONLINEAR" in codes
+
+
+@pytest.mark.parametrize("rows", [1, 60, 179])
+def test_a_metric_of_a_pass_is_a_mean_also_where_a_batch_is_one_row(
+    rows: int, tmp_path: Path
+) -> None:
+    told = {r: events(of_means(tmp_path, rows=r), "eval")[-1]["metrics"] for r in (180, rows)}
+    assert told[rows] == pytest.approx(told[180], rel=1e-6)
+
+
+def test_a_mean_over_a_batch_of_one_row_is_no_sum(tmp_path: Path) -> None:
+    codes = {}
+    for form in ("mean", "sum"):
+        path = tmp_path / f"{form}.lisp"
+        parts = {"batch": 1, "rows": 1, "blocks": 1, "loss": f"({form} each)"}
+        path.write_text(MEANS.format(**parts), encoding="utf-8")
+        codes[form] = {d.code for d in api.check(path).diagnostics}
+    assert codes["sum"] - codes["mean"] == {"W-OBJECTIVE-SUM"}

@@ -151,20 +151,22 @@ class BatchAxes:
 
     def _of_loop(self, node: Node, given: list[int]) -> tuple[int, ...]:
         """A carry is what it starts as and what trips make of it; what is stacked has the trips
-        in front."""
+        in front. Of a loop in a row of another all is of that row, but for other rows that it
+        goes over."""
         axes = dict(zip(node.get("inputs"), given))
+        inside = ROW in given
         for name in axes:
             if name.startswith("x:") and axes[name] >= 0:
-                axes[name] = axes[name] - 1 if axes[name] > 0 else ROW
+                axes[name] = axes[name] - 1 if axes[name] > 0 else MIXED if inside else ROW
             if name == NUMBER_OF_ROW:
                 axes[name] = ROW
         while True:
             made = self._body(node.get("body"), axes)
-            new = {n: _met(axes[n], a) for n, a in made.items() if n in axes}
+            new = {n: _met(axes[n], a, inside) for n, a in made.items() if n in axes}
             if all(axes[n] == a for n, a in new.items()):
                 break
             axes.update(new)
-        return tuple(axes[n] if n in new else _stacked(a) for n, a in made.items())
+        return tuple(axes[n] if n in new else _stacked(a, inside) for n, a in made.items())
 
     def _of_choice(self, node: Node, given: list[int]) -> tuple[int, ...]:
         axes = dict(zip(node.get("inputs"), given))
@@ -185,14 +187,16 @@ BODIED: dict[str, Bodied] = {
 }
 
 
-def _met(a: int, b: int) -> int:
-    """The axis of a value that is one or the other."""
+def _met(a: int, b: int, inside: bool = False) -> int:
+    """The axis of a value that is one or the other. `inside`: of one row at most."""
+    if inside and {a, b} <= {ROW, NONE}:
+        return ROW if ROW in (a, b) else NONE
     if a == b or b == NONE:
         return a if a != ROW else MIXED
     return b if a == NONE and b != ROW else MIXED
 
 
-def _stacked(axis: int) -> int:
+def _stacked(axis: int, inside: bool) -> int:
     if axis == ROW:
-        return 0
+        return ROW if inside else 0
     return axis + 1 if axis >= 0 else axis

@@ -35,10 +35,11 @@ def count_of(node: Node, axes: tuple[int, ...]) -> int:
 
 
 def mean_node(t: Tracer, node: Node, axes: tuple[int, ...], keep: bool) -> Node:
-    """The mean over axes, noted as one so that a metric or loss can be cut at it."""
+    """The mean over axes, noted as one so that a metric or loss can be cut at it. Also of one row
+    it is a quotient: the sum of a block of one is another node, of which a step adds all."""
     count = count_of(node, axes)
     total = reduced(t, "reduce-sum", node, axes, keep)
-    if count == 1:
+    if not axes:
         return total
     found = t.builder("divide", total, t.builder.constant(float(count), node.dtype))
     note_mean(t, found, total, count)
