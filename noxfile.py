@@ -205,8 +205,8 @@ def libraries(session: nox.Session) -> None:
 
 @nox.session
 def emulated(session: nox.Session) -> None:
-    """`cuda-emulated` beside `reference`: 300 random graphs, a step of every example in f32, bf16
-    and f16 at odd sizes, resumes bit for bit."""
+    """`cuda-emulated` beside `reference`: 300 random graphs, a step of every example in f32, bf16,
+    f16 and f64 at odd sizes, resumes bit for bit."""
     install(session, *TEST)
     session.run("python", *SAFE, "tests/graphs/many_cuda.py", *session.posargs)
     env = {"CUDA_WHOLE": "1"}

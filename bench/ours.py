@@ -12,6 +12,7 @@ from sexpgpu_core import api
 from sexpgpu_core.ir import Graph, Node
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.scalars import evaluate
+from sexpgpu_core.spans import Source
 
 
 def context(step: int, steps: int) -> dict[str, Any]:
@@ -25,7 +26,11 @@ class Ours:
     """A compiled step, its state on the device from the initial weights on. `flops`: of a step."""
 
     def __init__(
-        self, file: Path, sets: Iterable[tuple[str, str]], device: str = "cpu", threads: int = 1
+        self,
+        file: Path | Source,
+        sets: Iterable[tuple[str, str]],
+        device: str = "cpu",
+        threads: int = 1,
     ) -> None:
         self.loaded = api.load(file, sets=sets)
         made = api.device(device, self.loaded.registry)

@@ -176,6 +176,7 @@ def compile(loaded: Loaded, device: Device, watch: Any = None) -> Compiled:
     """
     from .compile.pipeline import compile_experiment
 
+    _check_precision(loaded, device)
     return compile_experiment(
         loaded.experiment,
         loaded.evaluator,
@@ -185,6 +186,15 @@ def compile(loaded: Loaded, device: Device, watch: Any = None) -> Compiled:
         watch=watch,
         rows=partial(probe_rows, loaded.registry),
     )
+
+
+def _check_precision(loaded: Loaded, device: Device) -> None:
+    """E-DEVICE-OPERATION of a `:precision` that is none of the dtypes that a device computes in."""
+    run, row = loaded.experiment.run, loaded.registry.get("devices", device.name)
+    if row is not None and run.precision not in row.dtypes:
+        told = f"{device.name} computes in {' '.join(row.dtypes)}, and the run in {run.precision}"
+        hint = "reference computes in every dtype: --device reference"
+        raise problem("E-DEVICE-OPERATION", told, hint=hint, operation="defrun").locate(run.span)
 
 
 def compile_run(loaded: Loaded, device: Device) -> Compiled:
@@ -260,6 +270,7 @@ def _checked(loaded: Loaded, device: Device, until: str | None) -> dict[str, Any
     from .compile.checked import check_experiment
     from .compile.forecast import known
 
+    _check_precision(loaded, device)
     hooks = ("devices", "operations")
     rows, threads = loaded.registry, settings().threads
     foreign = any(rows.owner(h, n) not in BUILTIN for h in hooks for n in rows.names(h))

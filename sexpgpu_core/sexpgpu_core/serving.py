@@ -247,8 +247,9 @@ class Model:
             found = None if array is None else Type(dtype_of(array), tuple(array.shape))
             if found == wanted:
                 continue
-            if array is not None and found == Type("bf16", wanted.shape) and wanted.dtype == "f32":
-                self.values[name] = array.astype(numpy_dtype("f32"))  # a frozen group's :dtype
+            full = self.experiment.run.full
+            if array is not None and found == Type("bf16", wanted.shape) and wanted.dtype == full:
+                self.values[name] = array.astype(numpy_dtype(full))  # a frozen group's :dtype
                 continue
             what = "has none" if found is None else f"has {found}"
             raise problem(

@@ -28,7 +28,7 @@ from sexpgpu_core.ir import Builder, Graph, Value, interpret
 from sexpgpu_core.ir.ops import OPERATIONS
 from sexpgpu_core.ir.types import DTYPES, Type
 from sexpgpu_core.plan.make import layout_persistent
-from sexpgpu_core.staging import builtins
+from sexpgpu_core.staging import builtins, forms
 from sexpgpu_core.staging.collector import Collector
 from sexpgpu_core.staging.context import Context
 from sexpgpu_core.staging.host import Host
@@ -36,7 +36,7 @@ from sexpgpu_core.staging.tensor import GENERIC, Handle, Tensor
 from sexpgpu_core.staging.tracer import Tracer
 from sexpgpu_cpu.device import CpuDevice
 
-assert builtins.__all__  # importing it defines them
+assert builtins.__all__ + forms.__all__  # importing them defines all builtins
 
 
 def dtype_of(dtype: Any) -> str | None:
@@ -82,27 +82,28 @@ def constant(array: Any) -> Handle:
 
 
 def trace(
-    inputs: Mapping[str, Type], work: Callable[[Mapping[str, Tensor]], Sequence[Any]]
+    inputs: Mapping[str, Type],
+    work: Callable[[Mapping[str, Tensor]], Sequence[Any]],
+    full: str = "f32",
 ) -> Graph:
-    """The graph of `work`, its results named "0", "1", ..."""
+    """The graph of `work`, its results named "0", "1", ... `full`: what f32 is in the run."""
 
     def traced(t: Tracer) -> Graph:
-        given = {
-            n: t.tensor(t.builder.input(n, "batch", k.dtype, k.shape)) for n, k in inputs.items()
-        }
+        given = {n: t.tensor(t.widened(t.builder.input(n, "batch", *k))) for n, k in inputs.items()}
         found = work(given)
         t.builder.graph.results = {str(i): t.node(v) for i, v in enumerate(found)}
         return t.builder.graph
 
-    found: Graph = tracing(traced)
+    found: Graph = tracing(traced, full)
     return found
 
 
-def tracing(work: Callable[[Tracer], Any]) -> Any:
+def tracing(work: Callable[[Tracer], Any], full: str = "f32") -> Any:
     """What `work` gives while a trace goes on."""
     evaluator = Evaluator(modules={})
     evaluator.host = Host(Collector({kind.kind: kind for kind in SOURCES}, {}))
-    t = Tracer(OPERATIONS, Context("E", {"mode": ":eval", "pass": "test"}), None)
+    facts = {"mode": ":eval", "pass": "test"}
+    t = Tracer(OPERATIONS, Context("E", facts, full=full), None)
 
     def traced() -> Any:
         evaluator.host.tracer = t
@@ -146,7 +147,7 @@ def on_cpu(
 DEVICES = {"reference": on_reference, "cpu": on_cpu}
 
 
-def both(work: Callable[..., Any], *arrays: Any, tolerance: float = 3e-6) -> Any:
+def both(work: Callable[..., Any], *arrays: Any, tolerance: float = 3e-6, full: str = "f32") -> Any:
     """What a function of tensors gives for arrays, on the device; it agrees with the reference up
     to `tolerance` of the greatest element. A list where it gives several."""
     given = {str(i): np.asarray(a) for i, a in enumerate(arrays)}
@@ -156,7 +157,7 @@ def both(work: Callable[..., Any], *arrays: Any, tolerance: float = 3e-6) -> Any
         found = work(*tensors.values())
         return found if isinstance(found, list) else [found]
 
-    graph = trace(types, outputs)
+    graph = trace(types, outputs, full)
     scalars = {str(n.get("name")): 0 for n in graph.inputs() if n.get("kind") == "scalar"}
     wanted = on_reference(graph, {**given, **{n: np.int32(0) for n in scalars}})
     found = on_cpu(graph, given, scalars, threads=2)

@@ -46,14 +46,15 @@ SAMPLE = [
     *((name, "f32") for name in NAMES if name != "unet-diffusion-mnist"),
     *((name, "bf16") for name in NAMES if name not in LONG),
     ("digits", "f16"),
+    *((name, "f64") for name in ("digits", "chars", "dlrm")),
 ]
-EACH = [(name, precision) for name in NAMES for precision in ("f32", "bf16", "f16")]
+EACH = [(name, precision) for name in NAMES for precision in ("f32", "bf16", "f16", "f64")]
 ALONE = [
     *(("chars", "f32"), ("chars", "bf16"), ("llama-chars", "bf16")),
     *(("mnist", "f32"), ("unet-diffusion-mnist", "f32")),
 ]
 """Without libraries; heads of 8 elements, which attention's own kernels take."""
-TOLERANCE = {"f32": 2e-5, "bf16": 3e-2, "f16": 3e-2}
+TOLERANCE = {"f32": 2e-5, "bf16": 3e-2, "f16": 3e-2, "f64": 1e-10}
 """Of what a step gives, relative to the greatest of its kind."""
 
 

@@ -1,101 +1,73 @@
-"""A ResNet at its example's own rate, both sides in f64. In f32 its rounding grows tenfold in three
-steps on either side, so that there losses do not tell whether the mathematics are the same."""
+"""Runs of `:precision :f64` on `cpu` beside PyTorch in f64: every example, and a ResNet at its own
+rate. In f32 that one's rounding grows tenfold in three steps on either side, so that there losses
+do not tell whether the mathematics are the same."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
-from bench.models import spec_of
-from bench.ours import context
+from bench.models import MODELS, Spec, spec_of
+from bench.ours import Ours
 from bench.theirs import Theirs
-from bench.twins import Setup, placed
-from sexpgpu_core import api
-from sexpgpu_core.ir.interpret import run
-from sexpgpu_core.ir.ops import OPERATIONS
-from sexpgpu_core.ir.scalars import evaluate
+from bench.twins import Setup
 from sexpgpu_core.spans import Source
 
-STEPS = 50
-ROWS = 10
-"""Pictures of a batch: NumPy is slow. Half the channels too; blocks and rate are the example's."""
+STEPS = 10
+OWN = 50
+"""Steps of the ResNet at its own rate."""
 
 
-class Double:
-    """The graph of the example's step, interpreted in f64 from its initial weights."""
-
-    def __init__(self, file: Path, sets: list[tuple[str, str]]) -> None:
-        text = file.read_text("utf-8")
-        assert "(batch 50)" in text
-        source = Source(file.name, text.replace("(batch 50)", f"(batch {ROWS})"))
-        self.loaded = api.load(source, sets=sets)
-        compiled = api.compile(self.loaded, api.device("reference", self.loaded.registry))
-        self.job = compiled.job
-        self.stage = next(iter(self.job.stages.values()))
-        self.graph = compiled.steps[self.stage.step.program]
-        self.values = {name: self.job.initial(name) for name in self.job.persistent.types}
-
-    def weights(self) -> dict[str, Any]:
-        found = {n.partition(":"): v for n, v in self.values.items()}
-        return {path: v for (kind, _, path), v in found.items() if kind == "parameter"}
-
-    def batch(self, at: int) -> dict[str, Any]:
-        loader = self.loaded.loaders[self.stage.loader]
-        return dict(loader.batch(self.stage.stage, at, self.stage.step.fields))
-
-    def step(self, at: int, batch: dict[str, Any]) -> float:
-        now = context(at, self.job.steps)
-        scalars = {n: evaluate(tree, now) for n, tree in self.stage.step.scalars.items()}
-        given = {f"batch:{n}": v for n, v in batch.items()}
-        given |= {f"scalar:{n}": np.asarray(v) for n, v in scalars.items()}
-        found = run(self.graph, {**self.values, **given}, OPERATIONS, f64=True)
-        self.values = {n: found.get(f"next:{n}", v) for n, v in self.values.items()}
-        return float(found["loss"])
+def double(spec: Spec, sets: Mapping[str, str] = {}) -> tuple[Ours, Setup]:
+    """An example in a run of f64, and what its twin is built by."""
+    text = spec.file.read_text("utf-8")
+    source = Source(str(spec.file), text.replace("(defrun ", "(defrun :precision :f64 ", 1))
+    ours = Ours(source, {**dict(spec.sets), **sets}.items())
+    plain = {n: v for n, v in ours.knobs().items() if isinstance(v, (int, float))}
+    return ours, Setup(plain, ours.weights(), ours.job.steps)
 
 
-SHARE = float(np.float32(1 / ROWS)) * ROWS
-"""The gradient's graph multiplies by 1 / ROWS, which is a constant of f32."""
-
-
-def _single(number: float) -> float:
-    """What a graph's constant of f32 is."""
-    return float(np.float32(number))
-
-
-def twin_of(ours: Double) -> Theirs:
-    """The twin in f64, with our graph's constants."""
-    knobs = ours.loaded.experiment.knobs
-    plain = {n: k.value for n, k in knobs.items() if isinstance(k.value, (int, float))}
-    theirs = Theirs("resnet-mnist", Setup(plain, ours.weights(), ours.job.steps))
-    model: Any = theirs.call.double()
-    with torch.no_grad():
-        for path, (parameter, turn) in theirs.twin.places(model).items():
-            parameter.copy_(torch.from_numpy(placed(ours.weights()[path], turn)))
-    for module in model.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            module.eps = _single(module.eps)
-    for group in theirs.optimizer.param_groups:
-        group |= {n: _single(group[n]) for n in ("momentum", "weight_decay")}
-    theirs.call = lambda **fields: SHARE * model(**fields)
-    return theirs
-
-
-def test_a_resnet_at_its_own_rate_is_its_twin_in_f64(
-    tmp_path: Path, worst: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = spec_of("resnet-mnist", tmp_path)
-    ours = Double(spec.file, [*((n, v) for n, v in spec.sets if n != "lr"), ("width", "4")])
+@pytest.fixture(autouse=True)
+def in_double(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What twins say to be a float is a double."""
     monkeypatch.setattr(torch.Tensor, "float", torch.Tensor.double)
-    theirs = twin_of(ours)
-    apart = []
-    for at in range(STEPS):
+    torch.set_default_dtype(torch.float64)
+    torch.set_num_threads(1)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def apart(ours: Ours, theirs: Theirs, steps: int) -> list[float]:
+    """How far losses are from the twin's, relative, step by step."""
+    found = []
+    for at in range(steps):
         batch = ours.batch(at)
-        wanted = theirs.step(at, theirs.batch(batch)) / SHARE
-        apart.append(abs(ours.step(at, batch) - wanted) / abs(wanted))
-    worst(f"resnet-mnist at rate 0.1 in f64, {STEPS} steps", max(apart))
-    assert max(apart) < 1e-10
+        given = (batch | ours.drawn(at)).items()
+        wide = {n: a.astype("f8") if a.dtype == np.float32 else a for n, a in given}
+        wanted = theirs.step(at, theirs.batch(wide))
+        found.append(abs(ours.step(at, batch) - wanted) / abs(wanted))
+    ours.close()
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_losses_in_f64_are_those_of_the_twin(name: str, tmp_path: Path, worst: Any) -> None:
+    if name == "digits":
+        pytest.importorskip("sklearn")
+    ours, setup = double(spec_of(name, tmp_path))
+    found = apart(ours, Theirs(name, setup), STEPS)
+    worst(f"{name} in f64, {STEPS} steps", max(found))
+    assert max(found) < 1e-12
+
+
+def test_a_resnet_at_its_own_rate_is_its_twin_in_f64(tmp_path: Path, worst: Any) -> None:
+    spec = spec_of("resnet-mnist", tmp_path)
+    ours, setup = double(spec, {"lr": "0.1", "width": "4"})
+    found = apart(ours, Theirs("resnet-mnist", setup), OWN)
+    worst(f"resnet-mnist at rate 0.1 in f64, {OWN} steps", max(found))
+    assert max(found) < 1e-12

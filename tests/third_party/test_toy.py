@@ -308,6 +308,22 @@ def test_its_tokenizers_misspelt_name_is_told_with_the_nearest(found: Registry) 
     )
 
 
+def test_a_precision_that_its_device_does_not_compute_in_is_told(
+    found: Registry, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("abcdefgh" * 40)
+    for precision, fine in (("f64", True), ("bf16", False)):
+        path = tmp_path / f"{precision}.lisp"
+        text = NIBBLES.replace(":steps 3", f":steps 3 :precision :{precision}")
+        path.write_text(text.replace(":toy-nibbles", ":bytes"))
+        for verb in ("check", "run"):
+            done = program(verb, str(path), "--device", "toy", "--json")
+            assert (done.returncode == 0) == fine, done.stdout
+            if not fine:
+                assert "E-DEVICE-OPERATION" in done.stdout
+                assert "toy computes in f32 f64 i32 bool, and the run in bf16" in done.stdout
+
+
 def test_a_broken_and_a_misspelt_plug_in_are_reported_and_stop_nothing(
     found: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -143,6 +143,7 @@ def call_seconds(work: Work, footprint: int, speed: Speed) -> float:
     for done, points in ((work.product, speed.product), (work.convolution, speed.convolution)):
         if done:
             arithmetic += done / _between(points, done)
+    arithmetic *= work.width
     return speed.call + max(arithmetic, work.bytes / _between(speed.moved, footprint))
 
 

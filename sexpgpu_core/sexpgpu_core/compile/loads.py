@@ -45,7 +45,7 @@ class Piece(NamedTuple):
         import numpy as np
 
         array = tensors.load_one(self.path, self.name)
-        array = np.ascontiguousarray(array.T if self.transposed else array)
+        array = np.asarray(array.T if self.transposed else array, order="C")
         with np.errstate(over="ignore"):
             found = array.astype(numpy_dtype(self.type.dtype))
         if found.dtype != array.dtype and self.type.dtype in FLOATS:

@@ -61,7 +61,7 @@ def _subjects(
     of: DiagnosticDeclaration, stage: StageTrace
 ) -> Iterator[tuple[str, Mapping[str, Type]]]:
     """What the declaration is a number of, and the types that its body sees."""
-    scalar = Type("f32", ())
+    scalar = Type("f64" if stage.precision == "f64" else "f32", ())
     if of.on == "step":
         yield "", {"loss": scalar, "grad-norm": scalar}
     elif of.on == "scope":

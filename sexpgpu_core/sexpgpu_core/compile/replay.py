@@ -142,17 +142,18 @@ NORM = ("sqrt", "add", "reduce-sum", "square", "multiply", "cast")
 """What the gradient's norm is made by (step.verdict), by no form of a file."""
 
 
-def _of_squares(found: _Found) -> bool:
-    """Whether it is of the norm, whose gradients are all finite since they were made before."""
+def _of_squares(found: _Found) -> str:
+    """The dtype of the norm, where it is of that: its gradients are all finite, since they were
+    made before."""
     norm = found.graph.results.get("norm")
     waiting = [norm.node] if norm is not None else []
     while waiting:
         node = waiting.pop()
         if node is found.node:
-            return True
+            return norm.dtype if norm is not None else ""
         if node.operation in NORM and found.graph.origin(node) is None:
             waiting += [value.node for value in node.operands]
-    return False
+    return ""
 
 
 def _range(array: Any) -> dict[str, float]:

@@ -185,10 +185,11 @@ def numerics(of: Subject) -> list[dict[str, Any]]:
     return [
         {
             "scope": scope,
-            "matmul": policy_of(text, said["default"]).low or "f32",
-            "accumulate": "f32",
+            "matmul": policy.low or policy.full,
+            "accumulate": "f32" if policy.low else policy.full,
         }
         for scope, text in texts.items()
+        for policy in [policy_of(text, said["default"])]
     ]
 
 

@@ -16,7 +16,7 @@ from ..records import NamedTuple
 from . import files, index, rows
 from .arrays import index_dtype
 from .columns import TEXT
-from .records import RecordTable, kept, record_type
+from .records import RecordTable, kept, put, record_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,13 +187,14 @@ class ArrowTable(RecordTable):
         self._kind = kind
         given = (kind, tuple(map(files.content_hash, self._paths)))
         self._texts = [name for name, (dtype, _) in header["fields"].items() if dtype == TEXT]
-        dtype = record_type(header, (p for name in self._texts for p in _places(name)))
+        wide = bool(options.get("wide"))
+        dtype = record_type(header, (p for name in self._texts for p in _places(name)), wide)
 
         def made() -> Iterator[np.ndarray]:
             with index.filled("texts", given) as into:
                 yield from self._pieces(dtype, into)
 
-        records = kept(dtype, header["count"], given, made)
+        records = kept(dtype, header["count"], (given, "f64") if wide else given, made)
         super().__init__(header, records)
         if self._texts:
             path = index.place("texts", given)
@@ -265,7 +266,7 @@ def _fill(path: Path, name: str, column: Any, target: np.ndarray) -> None:
         if found.min() < bounds.min or found.max() > bounds.max:
             told = f"{found.min()} to {found.max()} goes beyond an {target.dtype}"
             raise _unfit(path, name, told)
-    target[...] = found.reshape(target.shape)
+    put(name, target, found.reshape(target.shape))
 
 
 def _unfit(path: Path, name: str, why: str) -> Problem:

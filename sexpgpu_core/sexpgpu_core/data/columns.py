@@ -208,7 +208,9 @@ class Columns:
             field = self._fields[name]
             for column in field.columns if field.hash is None else ():
                 dtype, shape = self._found[column]
-                kind = numpy_dtype(dtype if _filled(field) else _wide(dtype, types[name].dtype))
+                own = types[name].dtype
+                as_it_is = _filled(field) and own != "f64"  # a float, for NaN where there is none
+                kind = numpy_dtype(dtype if as_it_is else _wide(dtype, own))
                 if column in raw:
                     kind = np.promote_types(kind, raw[column].dtype)
                 raw[column] = np.empty((*lead, *shape), kind)

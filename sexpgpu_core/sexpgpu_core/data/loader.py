@@ -227,6 +227,8 @@ class Loader:
             if id(source) not in self._readers:
                 row = self._row(source)
                 options = self._options(row, source)
+                if any(":f64" in field[2:3] for field in self.declaration.fields):
+                    options["wide"] = True
                 self._readers[id(source)] = kinds.resolve(row.load)(options)
             return self._readers[id(source)]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..diagnostics import problem
 from ..experiment.protocols import Header
 from ..ir.types import numpy_dtype
 from . import index, rows
@@ -20,11 +21,17 @@ KEPT = 1 << 26
 """Bytes of records above which they stay in a file of the cache."""
 
 
-def record_type(header: Header, places: Iterable[str] = ()) -> np.dtype[Any]:
-    """The dtype of a record: the columns of numbers, then `places` of texts."""
+def record_type(header: Header, places: Iterable[str], wide: bool) -> np.dtype[Any]:
+    """The dtype of a record: the columns of numbers, then `places` of texts. `wide`: numbers that a
+    header calls f32 are kept as f64, for fields that are declared so."""
     import numpy as np
 
-    numbers = [(n, numpy_dtype(d), s) for n, (d, s) in header["fields"].items() if d != TEXT]
+    kept_as = {"f32": "f64"} if wide else {}
+    numbers = [
+        (n, numpy_dtype(kept_as.get(d, d)), s)
+        for n, (d, s) in header["fields"].items()
+        if d != TEXT
+    ]
     said: Any = [*numbers, *((place, np.dtype("i8"), ()) for place in places)]
     found: np.dtype[Any] = np.dtype(said)
     return found
@@ -51,6 +58,24 @@ def kept(
     return rows.FileRows(path, dtype, count)
 
 
+def put(name: str, target: np.ndarray, found: np.ndarray) -> None:
+    """Numbers of a column into memory of another dtype, perhaps. E-DATA-TYPE where a finite one
+    becomes infinite."""
+    import numpy as np
+
+    with np.errstate(over="ignore"):
+        target[...] = found
+    if target.dtype.kind != "f" or found.dtype.itemsize <= target.dtype.itemsize:
+        return
+    wrong = np.isinf(target) & np.isfinite(found)
+    if wrong.any():
+        own, wide = f"f{8 * target.dtype.itemsize}", f'(fields ({name} "{name}" :f64))'
+        told = f"column {name} has {found[wrong].ravel()[0].item():g}, which {own} has not"
+        raise problem(
+            "E-DATA-TYPE", told, hint=f"declare a dtype that holds it: {wide}", field=name
+        )
+
+
 class RecordTable:
     """Rows of records. `texts` is what a kind adds."""
 
@@ -66,7 +91,7 @@ class RecordTable:
     def read(self, indices: Any, out: Mapping[str, np.ndarray]) -> None:
         found = rows.rows_of(self._records, indices)
         for name, target in out.items():
-            target[...] = found[name]
+            put(name, target, found[name])
 
     def _pieces_of_text(self, text: Any, at: str, size: str, places: Sequence[int]) -> list[str]:
         """Texts where the records of some places say that they lie."""

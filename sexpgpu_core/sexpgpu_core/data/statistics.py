@@ -8,12 +8,13 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import nearest, problem
 from ..experiment.declarations import LoaderDeclaration
-from ..ir.types import INTEGERS, Type
+from ..ir.types import INTEGERS, Type, numpy_dtype
 from ..records import NamedTuple
 from .loader import Loader
 
@@ -33,11 +34,12 @@ class Asked(NamedTuple):
 
 
 class Statistic(NamedTuple):
-    """`name` holds a hash of the data and of what is asked; `load` reads and computes."""
+    """`name` holds a hash of the data and of what is asked; `read` reads and computes
+    it in a dtype."""
 
     type: Type
     name: str
-    load: Any
+    read: Any
     facts: dict[str, Any]
 
 
@@ -73,7 +75,7 @@ def statistic(
         "fingerprint": print_,
     }
     name = f"stat-{hashlib.sha256(said.encode()).hexdigest()}"
-    return Statistic(Type("f32", kept), name, lambda: _value(loader, asked, axes), facts)
+    return Statistic(Type("f32", kept), name, partial(_value, loader, asked, axes), facts)
 
 
 def _field(loader: Loader, asked: Asked) -> Type:
@@ -103,12 +105,12 @@ def _axes(asked: Asked, rank: int) -> tuple[int, ...]:
     return axes
 
 
-def _value(loader: Loader, asked: Asked, axes: tuple[int, ...]) -> np.ndarray:
+def _value(loader: Loader, asked: Asked, axes: tuple[int, ...], dtype: str) -> np.ndarray:
     import numpy as np
 
     pieces = _pieces(loader, asked)
     found = _counts(pieces, asked) if asked.kind == "count-by" else _moments(pieces, asked, axes)
-    return np.ascontiguousarray(found, dtype=np.float32)
+    return np.asarray(found, numpy_dtype(dtype), order="C")
 
 
 def _pieces(loader: Loader, asked: Asked) -> Iterator[np.ndarray]:

@@ -15,7 +15,7 @@ from ..diagnostics import problem
 from ..experiment.protocols import Header, Options
 from . import files, index, scanning
 from .pieces import head, one, pieces
-from .records import RecordTable, kept, record_type
+from .records import RecordTable, kept, put, record_type
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,12 +109,14 @@ class TextTable(RecordTable):
         from .rows import FileRows, Joined
 
         paths = _paths(kind, options)
-        found, given = _indexed(kind, paths, options, "spool")
+        found, spooled = _indexed(kind, paths, options, "spool")
         header = _told(found, paths)
-        dtype = record_type(header, (scanning.AT, scanning.SIZE))
+        wide = bool(options.get("wide"))
+        dtype = record_type(header, (scanning.AT, scanning.SIZE), wide)
+        given = (spooled, "f64") if wide else spooled
 
         def made() -> Iterator[np.ndarray]:
-            with open(index.place("spool", given), "rb") as spool:
+            with open(index.place("spool", spooled), "rb") as spool:
                 yield from _pieces(spool, dtype)
 
         super().__init__(header, kept(dtype, header["count"], given, made))
@@ -144,7 +146,7 @@ def _pieces(spool: BinaryIO, dtype: np.dtype[Any]) -> Iterator[np.ndarray]:
             found = np.frombuffer(spool.read(length * np.dtype(code).itemsize), code)
             if code == "q" and target.dtype.kind == "f":
                 found = found.astype(np.float64)  # as a Python number becomes an f32
-            target[...] = found.reshape(target.shape)
+            put(name, target, found.reshape(target.shape))
         yield piece
 
 

@@ -68,8 +68,9 @@ def examined(
 
 
 def _plain(experiment: Experiment) -> Experiment:
-    """In f32, the whole batch at once, nothing sampled."""
-    run = experiment.run._replace(precision="f32", microbatches=1, diagnostics=DiagnosticsChoice())
+    """In f32, or f64 where the run is, the whole batch at once, nothing sampled."""
+    full, plain = experiment.run.full, DiagnosticsChoice()
+    run = experiment.run._replace(precision=full, microbatches=1, diagnostics=plain)
     loaders = {
         name: loader._replace(
             stages={

@@ -28,8 +28,8 @@ Arrays = Mapping[str, "np.ndarray"]
 
 
 class Trial:
-    """The first stage that trains, in f32. `blocks`: numbers of microbatches of which gradients
-    are computed; 1 is always there."""
+    """The first stage that trains, in f32, or f64 where the run is. `blocks`: numbers of
+    microbatches of which gradients are computed; 1 is always there."""
 
     def __init__(self, copy: Copy, device: Device, operations: Operations, threads: int) -> None:
         self.copy, self.operations = copy, operations
@@ -39,7 +39,7 @@ class Trial:
         told = nobody()
         compiled = compile_traces(copy.traces, operations, device, Phases(), told, {})
         self.job = compiled.job
-        target = Target(device, operations, "f32", Phases(), told)
+        target = Target(device, operations, self.experiment.run.full, Phases(), told)
         self.traced = {1: self.stage.traced, **self._cut()}
         self._gradients: dict[int, ProgramFacts] = {}
         units = [*self.job.units]

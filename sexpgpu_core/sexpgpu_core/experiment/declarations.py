@@ -12,8 +12,8 @@ from ..diagnostics import problem
 from ..records import NamedTuple
 from ..spans import Span
 
-PRECISIONS = ("f32", "bf16", "f16")
-"""What `:precision` may be. `:f64` waits for a device that computes in it."""
+PRECISIONS = ("f32", "bf16", "f16", "f64")
+"""What `:precision` may be."""
 EMPTY = "data/empty"
 """The run's own counter, of weighted means of losses that weighed nothing (45.4)."""
 
@@ -211,6 +211,11 @@ class RunDeclaration(NamedTuple):
     deadline: float | None
     finite_guard: Any
     span: Span | None
+
+    @property
+    def full(self) -> str:
+        """What f32 of the file is computed and kept in."""
+        return "f64" if self.precision == "f64" else "f32"
 
 
 class ModuleRead(NamedTuple):

@@ -15,7 +15,8 @@ Other keys ("classes", ...) are answers of `loader-info`. Made without numpy."""
 
 Options = Mapping[str, Any]
 """A source's options by name, "arguments" (positional, a tuple) and "base" (the folder that
-relative paths start from). Keywords are text with a colon."""
+relative paths start from). Keywords are text with a colon. A reader is given "wide" where a field
+is declared f64: what it reads as f32 then has more digits, if the source does."""
 
 
 class Reader(Protocol):

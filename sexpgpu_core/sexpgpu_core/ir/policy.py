@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..records import NamedTuple
 
-LOW = {"f32": None, "bf16": "bf16", "f16": "f16"}
-"""The 16-bit dtype of a precision's products, or None where they are f32."""
+LOW = {"f32": None, "bf16": "bf16", "f16": "f16", "f64": None}
+"""The 16-bit dtype of a precision's products, or None where they are not narrowed."""
 CHOICES = {
-    "matmul": tuple(LOW),
+    "matmul": ("f32", "bf16", "f16"),
     "accumulate": ("f32",),
     "tf32": ("nil", "t"),
 }
@@ -15,18 +15,21 @@ CHOICES = {
 
 
 class Policy(NamedTuple):
-    """`low`: the dtype that products are narrowed to; `island`: all is f32."""
+    """`low`: the dtype that products are narrowed to; `island`: nothing is. `full`: the dtype from
+    which they are narrowed, f32, or f64 in a run of that."""
 
     low: str | None
     island: bool
+    full: str = "f32"
 
 
 def policy_of(text: str, run: str) -> Policy:
     """What a policy's text means in a run of a precision."""
+    full = "f64" if run == "f64" else "f32"
     if text == "f32":
-        return Policy(None, True)
+        return Policy(None, True, full)
     words = dict(word.split("=") for word in text.split() if "=" in word)
-    return Policy(LOW[words.get("matmul", run)], False)
+    return Policy(LOW[words.get("matmul", run)], False, full)
 
 
 def narrows(text: str, run: str) -> bool:

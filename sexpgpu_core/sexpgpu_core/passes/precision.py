@@ -2,7 +2,8 @@
 
 LOW operations take 16-bit operands and give 16 bits; FULL ones take and give f32; FOLLOW ones and
 moves compute in f32 and give the widest of their operands, numbers of the file not counted; EXACT
-ones are never touched. What the file made f64, 16 bits or integers stays as it made it.
+ones are never touched. What the file made f64, 16 bits or integers stays as it made it. In a run
+of f64 that stands for f32, and only what a policy of the file names is narrowed.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _low(b: Builder, node: Node, operands: tuple[Value, ...], policy: Policy) ->
         return b.remake(node, _restored(b, node, operands))
     full, moves = FULL.get(node.operation, ()), PARTS.get(node.operation, ("reshape",))
     narrowed = tuple(
-        _ahead(b, v, policy.low if old.dtype == "f32" and i not in full else old.dtype, moves)
+        _ahead(b, v, policy.low if old.dtype == policy.full and i not in full else old.dtype, moves)
         for i, (v, old) in enumerate(zip(operands, node.operands))
     )
     return b.remake(node, narrowed)
@@ -68,18 +69,19 @@ def _follow(
     """Operands that were f32 are made equal again: at f32 if one is, or in an island. Beside
     numbers narrow ones are computed in f32, and the result is rounded to what they were."""
     pairs = list(zip(operands, node.operands))
-    floats = {v.dtype for v, old in pairs if old.dtype == "f32" and not _is_number(v)}
-    widest = floats.pop() if len(floats) == 1 else "f32"
-    if widest == "f32" or policy.island:
+    wide = policy.full
+    floats = {v.dtype for v, old in pairs if old.dtype == wide and not _is_number(v, wide)}
+    widest = floats.pop() if len(floats) == 1 else wide
+    if widest == wide or policy.island:
         return b.remake(node, _restored(b, node, operands))
-    if not any(_is_number(v) for v, old in pairs if old.dtype == "f32"):
+    if not any(_is_number(v, wide) for v, old in pairs if old.dtype == wide):
         return b.remake(node, operands)
     made = b.remake(node, _restored(b, node, operands))
-    return tuple(_as(b, v, widest) if v.dtype == "f32" else v for v in made)
+    return tuple(_as(b, v, widest) if v.dtype == wide else v for v in made)
 
 
-def _is_number(value: Value) -> bool:
-    return value.node.operation == "constant" and value.dtype == "f32"
+def _is_number(value: Value, wide: str) -> bool:
+    return value.node.operation == "constant" and value.dtype == wide
 
 
 def _ahead(b: Builder, value: Value, dtype: str, moves: tuple[str, ...]) -> Value:

@@ -18,13 +18,15 @@ CONVOLUTIONS = frozenset(("conv", "conv-input-gradient", "conv-weight-gradient")
 
 class Work(NamedTuple):
     """Calls alike: FLOPs of a product or of a convolution, or operations of others in units of an
-    addition; bytes read and written; how many there are."""
+    addition; bytes read and written; how many there are. `width`: 2 where they are of f64, of which
+    a vector holds half as many."""
 
     product: int
     operations: int
     bytes: int
     calls: int = 1
     convolution: int = 0
+    width: int = 1
 
     @property
     def flops(self) -> int:
@@ -76,15 +78,17 @@ def work_of_call(call: KernelCall | NodeCall, operations: Operations, times: int
     from ..kernels.cost import kernel_cost  # not of a check whose plan is known
 
     done, read, written = kernel_cost(call)
-    return Work(0, done, read + written, times)
+    wide = any(o.dtype == "f64" for o in call.kernel.operands)
+    return Work(0, done, read + written, times, width=2 if wide else 1)
 
 
 def work_of_node(node: Node, operations: Operations, times: int) -> Work:
     types = tuple([v.node.types[v.result] for v in node.operands])
     cost = operations[node.operation].cost(types, dict(node.attributes))
     moved = cost.read + cost.written
+    width = 2 if any(t.dtype == "f64" for t in types) else 1
     if node.operation in CONVOLUTIONS:
-        return Work(0, 0, moved, times, cost.flops)
+        return Work(0, 0, moved, times, cost.flops, width)
     if node.operation in PRODUCTS:
-        return Work(cost.flops, 0, moved, times)
-    return Work(0, cost.flops, moved, times)
+        return Work(cost.flops, 0, moved, times, 0, width)
+    return Work(0, cost.flops, moved, times, 0, width)

@@ -67,10 +67,10 @@ def fitted(job: Job, checkpoint: Checkpoint, globs: Sequence[str]) -> list[Fate]
     Raises E-RESUME-PARAM where one that differs is not named by `globs`.
     """
     here = job.persistent.saved
-    found = differing(_types(checkpoint), here)
+    found = differing(types_of(checkpoint), here)
     unnamed = [fate for fate in found if not _named(fate.path, globs)]
     if unnamed:
-        raise _refused(unnamed, _types(checkpoint), here)
+        raise _refused(unnamed, types_of(checkpoint), here)
     for fate in found:
         _begin_anew(checkpoint, fate, here)
     return found
@@ -91,7 +91,8 @@ def typed(path: Path, file: str) -> dict[str, Type]:
     return {file_of(file, name): Type(dtype, shape) for name, (dtype, shape) in named.items()}
 
 
-def _types(checkpoint: Checkpoint) -> dict[str, Type]:
+def types_of(checkpoint: Checkpoint) -> dict[str, Type]:
+    """Of a checkpoint's values, by persistent name."""
     return {n: Type(dtype_of(a), tuple(a.shape)) for n, a in checkpoint.arrays.items()}
 
 
@@ -117,7 +118,10 @@ def _refused(unnamed: Sequence[Fate], there: Types, here: Types) -> Problem:
     words = {OPTIMIZER: "of another optimizer", AVERAGE: "with another average"}
     kinds: dict[str, list[str]] = {}
     for fate in unnamed:
-        kinds.setdefault(fate.kind, []).append(fate.path)
+        recast = fate.kind == "reshaped" and all(
+            there[n].shape == here[n].shape for n in fate.names if n in there and n in here
+        )
+        kinds.setdefault("of another dtype" if recast else fate.kind, []).append(fate.path)
     told = "; ".join(
         f"{words.get(kind, kind)}: {' '.join(paths[:SHOWN])}{' ...' if paths[SHOWN:] else ''}"
         for kind, paths in kinds.items()

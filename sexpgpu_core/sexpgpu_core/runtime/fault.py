@@ -42,8 +42,8 @@ class Left(NamedTuple):
 class Cause(NamedTuple):
     """The operation that was first. `inputs`: minimum, maximum, non_finite of each. `left`: of a
     step, the first scope in the forward pass whose scale left its history. `gradient`: whether the
-    operation is of the gradient of what the span shows; `squares`: whether it is of the gradient's
-    norm, and all gradients are finite."""
+    operation is of the gradient of what the span shows; `squares`: the dtype of the norm, where
+    it is of that and all gradients are finite."""
 
     operation: str
     scope: str
@@ -51,14 +51,15 @@ class Cause(NamedTuple):
     inputs: tuple[Mapping[str, float], ...] = ()
     left: Left | None = None
     gradient: bool = False
-    squares: bool = False
+    squares: str = ""
 
     def told(self) -> str:
         """As a message goes on."""
         of = f" of the gradient of {_form(self.span)}" if self.gradient else ""
         where = f"; ({self.operation} ...){of} in {self.scope or 'the root'} was first"
         if self.squares:
-            where = "; every gradient is finite, but the sum of their squares is too large for f32"
+            told = f"the sum of their squares is too large for {self.squares}"
+            where = f"; every gradient is finite, but {told}"
         if self.left is None:
             return where
         scope, scale, most, steps = self.left

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class MetricSpec(NamedTuple):
     """One metric of a program. `kind`: mean sum max min.
 
-    Results `metric:NAME:sum` and `metric:NAME:weight` (mean; f32 scalars) or `metric:NAME:value`
-    are added (sum, mean) or combined over batches in f64; `finish` maps the combined value to
-    what is reported (identity for most).
+    Results `metric:NAME:sum` and `metric:NAME:weight` (mean) or `metric:NAME:value`, scalars of
+    f32 (f64 in a run of that), are added (sum, mean) or combined over batches in f64; `finish`
+    maps the combined value to what is reported (identity for most).
     """
 
     name: str  # as written: "loss"; the series is STAGE-OR-PASS/name
@@ -66,8 +66,8 @@ class Observed(NamedTuple):
 
 
 class StageFacts(NamedTuple):
-    """A training stage: `text:train`. Results of its program besides metrics: `loss` (f32 scalar),
-    `norm` (gradient norm before clipping)."""
+    """A training stage: `text:train`. Results of its program besides metrics: `loss` (a scalar
+    of f32 or f64), `norm` (gradient norm before clipping)."""
 
     loader: str
     stage: str

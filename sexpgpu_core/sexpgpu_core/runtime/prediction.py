@@ -42,11 +42,11 @@ def fitted(name: str, given: Any, wanted: Type, rows: int | None) -> np.ndarray:
     shape = wanted.shape if rows is None else (rows, *wanted.shape[1:])
     dtype = numpy_dtype(wanted.dtype)
     if array.shape == shape and array.dtype == dtype:
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")
     if array.shape == shape and (array.dtype.kind in REAL or _is_float(array.dtype)):
         cast = array.astype(dtype)
         if (_is_float(array.dtype) and _is_float(dtype)) or (cast == array).all():
-            return np.ascontiguousarray(cast)
+            return np.asarray(cast, order="C")
     words = ["rows", *shape[1:]] if rows is not None else shape
     raise problem(
         "E-OUTPUT",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..checkpoint.folder import Checkpoint
 from ..diagnostics import Diagnostic, Problem, diagnostic, problem
 from ..diagnostics.places import shown_path
-from .fates import AVERAGE, OPTIMIZER, Fate, fitted, flags, idle, path_of
+from .fates import AVERAGE, OPTIMIZER, Fate, fitted, flags, idle, path_of, types_of
 from .job import Job
 from .machine import TUNING, Machine
 
@@ -83,9 +83,12 @@ def forks(job: Job, checkpoint: Checkpoint, save: str) -> None:
         fitted(job, checkpoint, ())
     except Problem as refused:
         told, (run, _, step) = refused.diagnostic.facts, save.partition("@")
-        here = _option("missing", [*told["new"], *told["reshaped"]])
-        there = _option("ignore", [*told["missing"], *told["reshaped"]])
-        hint = f'(load-params (run-checkpoint "{run}" :at {step}){here}{there}), without --from'
+        theirs, ours = types_of(checkpoint), job.persistent.saved
+        reshaped = [n for n in told["reshaped"] if theirs[n].shape != ours[n].shape]
+        here = _option("missing", [*told["new"], *reshaped])
+        there = _option("ignore", [*told["missing"], *reshaped])
+        kept = f'(run-checkpoint "{run}" :at {step})'
+        hint = f"(load-params {kept}{here}{there}), without --from"
         raise Problem(refused.diagnostic._replace(hint=hint)) from None
 
 

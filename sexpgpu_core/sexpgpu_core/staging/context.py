@@ -58,6 +58,7 @@ class Context(NamedTuple):
     values: Mapping[str, Any]
     counters: frozenset[str] = frozenset()
     metrics: Any = None  # (series, which) -> float, int or None; curriculum only
+    full: str = "f32"  # what f32 of the file is computed and kept in: f64 in a run of that
 
     def ask(self, key: str, more: tuple[Value, ...]) -> Value:
         """The answer to `(ctx :key more...)`; E-CTX-KEY."""

@@ -72,7 +72,7 @@ class InitProgram:
             for n in names
         }
         found = run(self.graph, given, self._operations)["value"]
-        return np.ascontiguousarray(found.astype(numpy_dtype(type.dtype)))
+        return np.asarray(found, numpy_dtype(type.dtype), order="C")
 
 
 def init_of(t: Tracer, slot: Slot, name: str, type: Type) -> Any:

@@ -6,6 +6,7 @@ Domain `init`, site = path, row 0: adding a layer does not change the others' va
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..diagnostics import nearest, problem
@@ -139,27 +140,34 @@ def initial_value(init: Initializer, type: Type, path: str, seed: int) -> np.nda
     shape = type.shape
     if init.kind == "number":
         return np.full(shape, init.numbers[0], numpy_dtype(type.dtype))
-    found = _drawn(init, shape, path, seed)
-    return np.ascontiguousarray(found.reshape(shape).astype(numpy_dtype(type.dtype)))
+    found = _drawn(init, type, path, seed)
+    return np.asarray(found.reshape(shape), numpy_dtype(type.dtype), order="C")
 
 
-def _drawn(init: Initializer, shape: tuple[int, ...], path: str, seed: int) -> Any:
+def _drawn(init: Initializer, type: Type, path: str, seed: int) -> Any:
+    """Draws are of f32 for every dtype; in f64 what is made of them is not rounded to f32, so that
+    a run begins where the same run in f32 does, but for its rounding."""
     import numpy as np
 
-    kind, size = init.kind, math.prod(shape)
+    float_ = np.float64 if type.dtype == "f64" else np.float32
+    kind, shape, size = init.kind, type.shape, math.prod(type.shape)
+
+    def draw(operation: str, iteration: int = 0) -> Any:
+        return _draw(operation, size, path, seed, iteration).astype(float_)
+
     if kind == "uniform":
-        low, high = map(np.float32, init.numbers)
-        return low + (high - low) * _draw("random-uniform", size, path, seed)
+        low, high = map(float_, init.numbers)
+        return low + (high - low) * draw("random-uniform")
     if kind == "glorot":
-        bound = np.float32(math.sqrt(3) * deviation(init, shape))
-        return bound * (np.float32(2) * _draw("random-uniform", size, path, seed) - np.float32(1))
+        bound = float_(math.sqrt(3) * deviation(init, shape))
+        return bound * (float_(2) * draw("random-uniform") - float_(1))
     if kind == "truncated-normal":
-        return np.float32(init.numbers[0]) * _truncated(size, path, seed)
-    numbers = _draw("random-normal", size, path, seed)
+        return float_(init.numbers[0]) * _truncated(draw)
+    numbers = draw("random-normal")
     if kind == "orthogonal":
-        return np.float32(init.numbers[0]) * _orthogonal(numbers, shape, init.batch_axes)
+        return float_(init.numbers[0]) * _orthogonal(numbers, shape, init.batch_axes)
     scale = init.numbers[0] if kind == "normal" else deviation(init, shape)
-    return np.float32(scale) * numbers
+    return float_(scale) * numbers
 
 
 def _draw(operation: str, size: int, path: str, seed: int, iteration: int = 0) -> Any:
@@ -176,16 +184,16 @@ def _draw(operation: str, size: int, path: str, seed: int, iteration: int = 0) -
     return found.reshape(size)
 
 
-def _truncated(size: int, path: str, seed: int) -> Any:
+def _truncated(draw: Callable[..., Any]) -> Any:
     """Normals within 2, those outside drawn anew as later iterations."""
     import numpy as np
 
-    found = _draw("random-normal", size, path, seed)
+    found = draw("random-normal")
     for iteration in range(1, REDRAWS):
         outside = np.abs(found) > 2
         if not outside.any():
             break
-        found = np.where(outside, _draw("random-normal", size, path, seed, iteration), found)
+        found = np.where(outside, draw("random-normal", iteration), found)
     return np.clip(found, -2, 2)
 
 
@@ -199,5 +207,5 @@ def _orthogonal(numbers: Any, shape: tuple[int, ...], batch_axes: int) -> Any:
     tall = rows >= columns
     q, r = np.linalg.qr(matrices if tall else matrices.swapaxes(1, 2))
     diagonal = np.diagonal(r, axis1=1, axis2=2)
-    q = q * np.where(diagonal < 0, np.float32(-1), np.float32(1))[:, None, :]
+    q = q * np.where(diagonal < 0, -1, 1).astype(q.dtype)[:, None, :]
     return q if tall else q.swapaxes(1, 2)

@@ -251,8 +251,8 @@ def _by_rows(
 ) -> Metric:
     """A metric of batches: each one's value, the mean of a tensor, is weighted by its rows."""
     b, name, node = t.builder, reported.name, _single(t, reported.node)
-    rows = b.constant(float(t.rows or 1), "f32")
-    each = rows if not node.shape else b.constant((t.rows or 1) / node.type.size, "f32")
+    rows = b.constant(float(t.rows or 1), t.full)
+    each = rows if not node.shape else b.constant((t.rows or 1) / node.type.size, t.full)
     results[f"metric:{name}:sum"] = b("multiply", _total(t, node), each)
     results[f"metric:{name}:weight"] = rows
     return Metric(name, "mean", reported.unit, finish, reported.span)
@@ -270,7 +270,7 @@ def _reduced(t: Tracer, reported: Reported, results: dict[str, Value]) -> Metric
         )
         return metric
     if reported.weights is None:
-        total, weight = node, b.constant(float(node.type.size), "f32")
+        total, weight = node, b.constant(float(node.type.size), t.full)
     else:
         w = _single(t, reported.weights)
         total = b("multiply", node, w)
@@ -286,7 +286,7 @@ def _total(t: Tracer, node: Value) -> Value:
 
 
 def _single(t: Tracer, node: Value) -> Value:
-    return node if node.dtype == "f32" else t.builder("cast", node, dtype="f32")
+    return node if node.dtype == t.full else t.builder("cast", node, dtype=t.full)
 
 
 def check_names(metrics: list[Reported]) -> None:

@@ -25,7 +25,7 @@ from .traced import Group, Optimization, OptimizerState, Parameter, Update
 from .tracer import Tracer
 
 NARROW = ("bf16", "f16")
-"""A parameter of these is seen and computed with in f32."""
+"""A parameter of these is seen and computed with in f32, in a run of f64 in that."""
 
 
 class Body:
@@ -61,11 +61,11 @@ class Body:
         A bf16 state is read, computed with and set in f32; what is kept is rounded at random."""
         if name in self.states or name in ("param", "grad"):
             raise problem("E-OPTIMIZER-UPDATE", f"two states are called {name}")
-        if not said and self.state_dtype == "bf16" and type.dtype == "f32":
+        if not said and self.state_dtype == "bf16" and type.dtype == self.t.full:
             type = Type("bf16", type.shape)
         self.states[name] = OptimizerState(name, type, init)
         node = self.t.builder.input(name, "optimizer", type.dtype, type.shape)
-        wide = "f32" if type.dtype == "bf16" else type.dtype
+        wide = self.t.full if type.dtype == "bf16" else type.dtype
         self.values[name] = _as(self.t, node, Type(wide, type.shape))
         return name
 
@@ -259,7 +259,7 @@ class _Tracing:
         at = host()
         at.tracer = t
         try:
-            wide = Type("f32" if type.dtype in NARROW else type.dtype, type.shape)
+            wide = Type(t.full if type.dtype in NARROW else type.dtype, type.shape)
             param = _as(t, t.builder.input("param", "parameter", type.dtype, type.shape), wide)
             grad = t.builder.input("grad", "parameter", wide.dtype, type.shape)
             value = first_value(optimizer.body.call(t.tensor(param), t.tensor(grad)))

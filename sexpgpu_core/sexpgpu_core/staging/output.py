@@ -79,7 +79,7 @@ class OutputProgram(Program):
     def _own(self, name: str, type: Type) -> Tensor:
         node = self.t.builder.input(name, "batch", type.dtype, type.shape)
         self.own[name] = node
-        return self.t.tensor(node)
+        return self.t.tensor(self.t.widened(node))
 
     def _read_off(self, value: Value) -> TracedOutput:
         t = self.t

@@ -103,7 +103,7 @@ class Program:
     def field(self, name: str) -> Tensor:
         """A raw field as an input of the graph."""
         type = self.used[name] = self.fields[name]
-        return self.t.tensor(self.t.builder.input(name, "batch", type.dtype, type.shape))
+        return self.t.tensor(self.t.widened(self.t.builder.input(name, "batch", *type)))
 
     def _traced(self, losses: dict[str, Node], part: str, blocks: int) -> Traced:
         t = self.t
@@ -270,7 +270,7 @@ def _scalar(t: Tracer, value: Value, function: Function, name: str) -> Node:
             hint=hint,
         ).locate(function.span)
     node = t.node(value)
-    return t.builder("cast", node, dtype="f32") if node.dtype in ("bf16", "f16") else node
+    return t.builder("cast", node, dtype=t.full) if node.dtype in ("bf16", "f16") else node
 
 
 def _check_affine(

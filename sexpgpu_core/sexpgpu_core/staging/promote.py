@@ -82,7 +82,7 @@ def operands(
                 raise mixed(name, values)
         elif not is_number(value) and value.__class__ is not StepScalar:
             raise not_a_tensor(name, value)
-    chosen = common or _by_numbers(values)
+    chosen = common or t.wide(_by_numbers(values))
     found = [_weak(t, v, chosen) if n is None else n for n, v in zip(nodes, values)]
     return t, found
 

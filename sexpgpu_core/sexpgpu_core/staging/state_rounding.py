@@ -15,7 +15,9 @@ FRACTION = 0xFFFF
 
 
 def rounded_at_random(t: Tracer, x: Node, place: str) -> Node:
-    """The bf16 of an f32; `place` is the site of the random bits."""
+    """The bf16 of an f32, or of an f64, rounded to one first; `place` is the site of the random
+    bits."""
+    x = x if x.dtype == "f32" else t.builder("cast", x, dtype="f32")
     drawn = draw(t, "random-bits", t.site("state", place), x.shape, None)
     return rounded_by(t.builder, x, drawn)
 

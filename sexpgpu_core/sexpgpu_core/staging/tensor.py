@@ -14,6 +14,7 @@ from ..evaluator.values import Function, Ratio, Staged, Value
 from ..ir import scalars
 from ..ir.graph import Value as Node
 from ..ir.types import Type
+from .exact import round_to
 
 if TYPE_CHECKING:
     from .regions import Region
@@ -69,7 +70,8 @@ class Tensor(Typed):
 
 
 class Handle(Typed):
-    """`(tensor ...)`: constant data that becomes a node in each graph that uses it."""
+    """`(tensor ...)`: constant data that becomes a node in each graph that uses it. `values`: as
+    they are written."""
 
     __slots__ = ("_type", "values")
 
@@ -81,22 +83,39 @@ class Handle(Typed):
     def type(self) -> Type:
         return self._type
 
+    def in_dtype(self, dtype: str) -> tuple[Any, ...]:
+        """The elements, rounded once; E-DTYPE-RANGE."""
+        if dtype == "bool":
+            return tuple(map(bool, self.values))
+        return tuple([round_to(v, dtype) for v in self.values])
+
 
 class FileTensor(Typed):
     """`(file-tensor ...)`: an array of a file, an input of each graph that uses it.
 
-    `name` holds the hash of the contents, and is the input's; `load` reads the array.
+    `name` holds the hash of the contents, and is the input's; `read` gives the array in a dtype.
     """
 
-    __slots__ = ("_type", "facts", "load", "name")
+    __slots__ = ("_type", "facts", "name", "read")
 
     def __init__(
-        self, type: Type, name: str, load: Callable[[], Any], facts: Mapping[str, Any]
+        self, type: Type, name: str, read: Callable[[str], Any], facts: Mapping[str, Any]
     ) -> None:
         self._type = type
         self.name = name
-        self.load = load
+        self.read = read
         self.facts = facts  # an entry of the manifest's `data`
+
+    def load(self) -> Any:
+        """The array."""
+        return self.read(self._type.dtype)
+
+    def in_dtype(self, dtype: str) -> FileTensor:
+        """The same array, read in another dtype: not that of this one, cast."""
+        if dtype == self._type.dtype:
+            return self
+        name = f"{self.name}-{dtype}"
+        return FileTensor(self._type._replace(dtype=dtype), name, self.read, self.facts)
 
     @property
     def type(self) -> Type:

@@ -43,7 +43,7 @@ def trace_stage(
     facts = _facts(experiment, evaluator, loader, stage, rows, steps, microbatches, world)
     declared = {"stage-steps": _stage(experiment, loader, stage).steps}
     values = {**facts, "mode": ":train", "pass": None, **declared}
-    context = Context("O", values, _counters(experiment))
+    context = _context("O", values, experiment)
     tracing = Program(experiment, evaluator, operations, context, loader, stage, fields, rows)
     tracing.t.kept = kept
     return tracing.run(experiment.objective, "objective", blocks=microbatches * world)
@@ -72,7 +72,7 @@ def trace_pass(
     a whole batch, where this is the short last one. `examples`: of the whole pass.
     """
     facts = _facts(experiment, evaluator, loader, stage, rows, steps, 1, 1)
-    context = Context("E", {**facts, "mode": ":eval", "pass": name}, _counters(experiment))
+    context = _context("E", {**facts, "mode": ":eval", "pass": name}, experiment)
     tracing = Program(experiment, evaluator, operations, context, loader, stage, fields, rows)
     tracing.t.averaged, tracing.t.whole_rows = averaged, whole_rows
     tracing.t.kept = _dtypes(known)
@@ -112,7 +112,7 @@ def trace_output(
 
     facts = _facts(experiment, evaluator, loader, stage, rows, None, 1, 1)
     facts |= {"mode": ":eval", "pass": of_pass, "stage": None, "output": name}
-    context = Context("U", facts, _counters(experiment))
+    context = _context("U", facts, experiment)
     output = experiment.outputs[name]
     tracing = OutputProgram(
         experiment, evaluator, operations, context, loader, stage, fields, rows, output
@@ -167,7 +167,7 @@ def optimizer_context(
     )
     declared = _stage(experiment, traced.loader, traced.stage).steps
     values = {**facts, "mode": ":train", "stage-steps": declared}
-    return Context("G", values, _counters(experiment))
+    return _context("G", values, experiment)
 
 
 def stage_counters(
@@ -257,6 +257,10 @@ def _symbol(evaluator: Evaluator, loader: str) -> Any:
 
 def _counters(experiment: Experiment) -> frozenset[str]:
     return frozenset(c for loader in experiment.loaders.values() for c in loader.counters)
+
+
+def _context(place: str, values: Mapping[str, Any], experiment: Experiment) -> Context:
+    return Context(place, values, _counters(experiment), full=experiment.run.full)
 
 
 def _facts(

@@ -131,7 +131,7 @@ class Traced(NamedTuple):
     """One traced program: a training stage, or a pass.
 
     Results of `graph`: "loss" or "loss:NAME" each (f32 or f64 scalars; a pass has none),
-    "metric:NAME:sum" and "metric:NAME:weight", or "metric:NAME:value" (f32 scalars),
+    "metric:NAME:sum" and "metric:NAME:weight", or "metric:NAME:value" (f32 scalars, or f64),
     "proposal:PATH" (next value of a state, training mode only), "ratio:I:node", "ratio:I:total"
     and "ratio:I:weight" of each weighted mean that the losses are made of (see Ratio), "over:I"
     (what a pass gathers of a batch; inputs of kind "over" and that name are the whole of it).

@@ -38,6 +38,7 @@ class Tracer:
         self.root = self.region = Region(self.builder, examples=rows)
         self.checkpoints = 0
         self.context = context
+        self.full = context.full
         self.rows = rows
         self.part = "objective"
         self.mode = str(context.values.get("mode", ":train"))
@@ -88,6 +89,16 @@ class Tracer:
     def tensor(self, node: Node) -> Tensor:
         return Tensor(node, self, self.region)
 
+    def wide(self, dtype: str) -> str:
+        """What a dtype that the file says, or means by saying none, is: its f32 is the run's
+        :precision :f64, where it has that."""
+        return self.full if dtype == "f32" else dtype
+
+    def widened(self, node: Node) -> Node:
+        """Data of f32, in a run of f64."""
+        wide = self.wide(node.dtype)
+        return node if wide == node.dtype else self.root.builder("cast", node, dtype=wide)
+
     def node(self, value: Value) -> Node:
         """The node of a tensor, handle or array of a file; E-STAGE-ESCAPE for another graph's."""
         if value.__class__ is Tensor:
@@ -98,12 +109,13 @@ class Tracer:
                     hint="a tensor lives in one trace: pass it as an argument, or make it anew",
                 )
             return self.region.reach(value.value, value.region)
-        b, (dtype, shape) = self.root.builder, value.type
+        b, dtype = self.root.builder, self.wide(value.type.dtype)
         if value.__class__ is FileTensor:
-            self.files[value.name] = value
-            return self.region.reach(b.input(value.name, "constant", dtype, shape), self.root)
+            file = value.in_dtype(dtype)
+            self.files[file.name] = file
+            return self.region.reach(b.input(file.name, "constant", *file.type), self.root)
         assert value.__class__ is Handle
-        made = b("table", dtype=dtype, shape=shape, values=value.values)
+        made = b("table", dtype=dtype, shape=value.shape, values=value.in_dtype(dtype))
         return self.region.reach(made, self.root)
 
     def files_read(self) -> dict[str, FileTensor]:
@@ -222,7 +234,8 @@ class Tracer:
     def parameter(self, name: str, type: Type, init: Any, trainable: bool) -> Tensor:
         """The parameter of a name in the open scope: made, or met again."""
         path = self._claim(name, "parameter")
-        known, dtype = self.parameters.get(path), type.dtype
+        known, dtype = self.parameters.get(path), self.wide(type.dtype)
+        type = Type(dtype, type.shape)
         if dtype in FLOATS and path in self.kept:
             type = Type(self.kept[path], type.shape)
         if known is None:
@@ -309,8 +322,8 @@ class Tracer:
             begin, step = (0,) * len(shape), (1,) * len(shape)
             node = b("slice", node, starts=begin, stops=shape, steps=step)
         key = "epoch-progress" if self.context.place == "O" else "position"
-        at = self.scalar(StepScalar(("ctx", key)), "f32")
-        first = b("equal", at, b.constant(0.0, "f32"))
+        at = self.scalar(StepScalar(("ctx", key)), self.full)
+        first = b("equal", at, b.constant(0.0, self.full))
         return b("where", first, b.constant(state.init.numbers[0], dtype, shape), node)
 
     def set_state(self, path: str, node: Node) -> None:

@@ -184,8 +184,8 @@ def _commit(
     for name, value in combine_states(b, traced.states, proposals, traced.rows).items():
         results[f"next:{name}"] = value
         if optimization.ema is not None and name in averaged_states(traced, optimization):
-            decay = scalar(b, optimization.ema)
-            for key, mean in average(b, name.partition(":")[2], decay, value).items():
+            path, decay = name.partition(":")[2], optimization.ema
+            for key, mean in average(b, path, decay, value).items():
                 results[f"next:{key}"] = mean
 
 
@@ -208,9 +208,9 @@ def updated(
 def _clipped(
     b: Builder, optimization: Optimization, gradients: dict[str, Value], norm: Value
 ) -> dict[str, Value]:
-    scale = clip_scale(b, norm, scalar(b, optimization.clip_norm))
+    scale = clip_scale(b, norm, scalar(b, optimization.clip_norm, norm.dtype))
     return {
-        path: b("multiply", g, scale if g.dtype == "f32" else b("cast", scale, dtype=g.dtype))
+        path: b("multiply", g, scale if g.dtype == scale.dtype else b("cast", scale, dtype=g.dtype))
         for path, g in gradients.items()
     }
 
@@ -225,9 +225,9 @@ def _update(
     for name, value in new.items():
         results[f"next:{name}"] = value
     if optimization.ema is not None:
-        decay, param = scalar(b, optimization.ema), new.get(f"parameter:{path}")
+        param = new.get(f"parameter:{path}")
         if param is None:  # of a group that is not due
             type = optimization.updates[path].body.results["param"].type
             param = b.input(path, "parameter", *type)
-        for name, value in average(b, path, decay, param).items():
+        for name, value in average(b, path, optimization.ema, param).items():
             results[f"next:{name}"] = value

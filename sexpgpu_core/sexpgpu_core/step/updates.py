@@ -64,11 +64,12 @@ def _as(b: Builder, value: Value, dtype: str) -> Value:
     return value if value.dtype == dtype else b("cast", value, dtype=dtype)
 
 
-def average(b: Builder, path: str, decay: Value, new: Value) -> dict[str, Value]:
-    """EMA: e' = d e + (1 - d) p'."""
+def average(b: Builder, path: str, decay: Any, new: Value) -> dict[str, Value]:
+    """EMA: e' = d e + (1 - d) p'. `decay`: d, a number or a step scalar."""
+    d = scalar(b, decay, "f64" if new.dtype == "f64" else "f32")
     ema = b.input(path, "ema", new.dtype, new.shape)
-    rest = b("subtract", b.constant(1.0, decay.dtype), decay)
-    return {f"ema:{path}": b("add", b("multiply", ema, decay), b("multiply", new, rest))}
+    rest = b("subtract", b.constant(1.0, d.dtype), d)
+    return {f"ema:{path}": b("add", b("multiply", ema, d), b("multiply", new, rest))}
 
 
 def averaged_states(traced: Traced, optimization: Optimization) -> set[str]:

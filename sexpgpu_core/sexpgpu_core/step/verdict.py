@@ -8,14 +8,17 @@ from ..ir import Builder, Value
 
 
 def gradient_norm(b: Builder, gradients: Iterable[Value]) -> Value:
-    """Square root of the sum of squares over all gradients, an f32 scalar."""
+    """Square root of the sum of squares over all gradients, a scalar of f32, or of f64 where one of
+    them is."""
+    gradients = list(gradients)
+    full = "f64" if any(g.dtype == "f64" for g in gradients) else "f32"
     total: Value | None = None
     for g in gradients:
         wide = g if g.dtype in ("f32", "f64") else b("cast", g, dtype="f32")
         axes = tuple(range(len(g.shape)))
         square = b("square", wide)
         part = b("reduce-sum", square, axes=axes, keep=False) if axes else square
-        part = part if part.dtype == "f32" else b("cast", part, dtype="f32")
+        part = part if part.dtype == full else b("cast", part, dtype=full)
         total = part if total is None else b("add", total, part)
     return b("sqrt", total) if total is not None else b.constant(0.0, "f32")
 
@@ -31,6 +34,5 @@ def finite(b: Builder, values: Iterable[Value]) -> Value:
 
 
 def clip_scale(b: Builder, norm: Value, limit: Value) -> Value:
-    """min(1, limit / (norm + 1e-6)), the factor of `:clip-norm`."""
-    eps = b.constant(9.999999974752427e-07, "f32")  # 1e-6 rounded to f32
-    return b("minimum", b.constant(1.0, "f32"), b("divide", limit, b("add", norm, eps)))
+    """min(1, limit / (norm + 1e-6)), the factor of `:clip-norm`; `limit` has the norm's dtype."""
+    return b("minimum", b.like(1.0, norm), b("divide", limit, b("add", norm, b.like(1e-6, norm))))

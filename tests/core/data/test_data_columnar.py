@@ -128,3 +128,16 @@ def test_without_pyarrow_the_extra_is_named(tmp_path, monkeypatch, kind):
     found = code(lambda: loader_of(f'(source ({kind} "a"))', tmp_path).fields("train"))
     assert found.code == "E-DATA-EXTRA"
     assert found.hint == 'python -m pip install "sexpgpu[arrow]"'
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_a_field_of_f64_has_all_digits_of_its_column(tmp_path, kind):
+    source = table()
+    named = written(kind, source, tmp_path / "a.file")
+    for dtype in (":f64", ":f32"):
+        fields = f'(fields (x "x" {dtype}) (part "part" :f32 :missing -1))'
+        found = everything(loader_of(f'(source ({named} "a.file")) {fields}', tmp_path))
+        wanted = np.asarray(source.column("x").to_pylist())
+        assert found["x"].tolist() == (wanted if dtype == ":f64" else wanted.astype("f4")).tolist()
+        assert found["part"].dtype == np.float32
+        assert found["part"][5] == -1

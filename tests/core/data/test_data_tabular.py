@@ -16,6 +16,7 @@ from loader_text import loader_of
 from test_data_sources import code, everything
 
 from sexpgpu_core.data import index, pieces, records, tabular
+from sexpgpu_core.diagnostics import Problem
 
 CELLS = st.one_of(
     st.integers(-(2**40), 2**40),
@@ -148,3 +149,46 @@ def test_memory_does_not_grow_with_a_file(tmp_path):
         check=True,
     )
     assert int(run.stdout) < 16 << 10, f"{int(run.stdout) >> 10} MB more"
+
+
+DIGITS = [0.1, 1 / 3, 2.5, -7e30]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@pytest.mark.parametrize("kept", [1 << 26, 0])
+def test_a_field_of_f64_has_all_digits_of_its_column(tmp_path, monkeypatch, kind, kept):
+    """Those beside it are what they were, and so is the table where no field is of f64."""
+    monkeypatch.setattr(records, "KEPT", kept)
+    monkeypatch.setenv("SEXPGPU_CACHE", str(tmp_path / "cache"))
+    rows = [{"x": x, "y": 1 / 7, "n": i} for i, x in enumerate(DIGITS)]
+    lines = [",".join(map(repr, row.values())) for row in rows]
+    text = "\n".join(["x,y,n", *lines] if kind == "csv" else map(json.dumps, rows))
+    (tmp_path / "a.txt").write_text(text)
+    source = f'(source ({kind} "a.txt"))'
+    for _ in range(2):  # the second reads what the first has kept
+        single = everything(loader_of(f'{source} (fields (y "y") (n "n"))', tmp_path))
+        assert single["y"].tolist() == [np.float32(1 / 7)] * 4
+        fields = (
+            '(fields (x "x" :f64) (y "y") (both ("x" "y") :f64) (m "x" :f64 :missing 0) (n "n"))'
+        )
+        found = everything(loader_of(f"{source} {fields}", tmp_path))
+        assert found["x"].tolist() == found["m"].tolist() == DIGITS
+        assert found["both"].tolist() == [[x, 1 / 7] for x in DIGITS]
+        assert found["y"].dtype == np.float32
+        assert found["y"].tolist() == single["y"].tolist()
+        assert found["n"].tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("wide", ["", ' (y "y" :f64)'])
+def test_a_number_that_f32_has_not_is_told(tmp_path, wide):
+    """It was infinite before. In a table of f64 the field of f32 is told as well."""
+    (tmp_path / "a.csv").write_text("x,y\n1.5,2.5\n-7e300,inf\n")
+    loader = loader_of(f'(source (csv "a.csv")) (fields (x "x"){wide})', tmp_path)
+    with pytest.raises(Problem) as caught:
+        everything(loader)
+    found = caught.value.diagnostic
+    assert found.code == "E-DATA-TYPE"
+    assert found.message == "column x has -7e+300, which f32 has not"
+    assert found.hint == 'declare a dtype that holds it: (fields (x "x" :f64))'
+    whole = loader_of('(source (csv "a.csv")) (fields (x "x" :f64) (y "y" :f64))', tmp_path)
+    assert everything(whole)["y"].tolist() == [2.5, np.inf]

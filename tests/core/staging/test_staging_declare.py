@@ -197,5 +197,7 @@ def test_a_stage_twice_is_told() -> None:
 
 
 def test_a_precision_that_nothing_computes_in_is_refused() -> None:
-    found = only(whole(run="(defrun :steps 10 :precision :f64)"))
+    found = only(whole(run="(defrun :steps 10 :precision :f8)"))
     assert found.code == "E-OPTION-VALUE"
+    assert found.hint is not None
+    assert found.hint.startswith("did you mean :f")

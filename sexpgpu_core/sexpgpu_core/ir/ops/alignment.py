@@ -45,7 +45,13 @@ def _check(op: Op, operands: Types, attributes: Attributes) -> Type:
 
 
 def _infer_loss(op: Op, operands: Types, attributes: Attributes) -> Types:
-    return (Type("f32", _check(op, operands, attributes).shape[:1]),)
+    x = _check(op, operands, attributes)
+    return (Type(_loss_dtype(x.dtype), x.shape[:1]),)
+
+
+def _loss_dtype(dtype: str) -> str:
+    """Of the losses of logits: f64 of f64, else f32."""
+    return "f64" if dtype == "f64" else "f32"
 
 
 def _infer_alignment(op: Op, operands: Types, attributes: Attributes) -> Types:
@@ -65,8 +71,9 @@ def _aligned(b: Builder, node: Node) -> tuple[Value, tuple[Value, ...]]:
 
 def _expand_loss(b: Builder, node: Node) -> tuple[Value, ...]:
     _, (mantissa, exponent, _) = _aligned(b, node)
-    total = b("add", b("log", mantissa), times(b, exponent, UNIT * math.log(2)))
-    return (b("cast", b("negate", total), dtype="f32"),)
+    total = b("negate", b("add", b("log", mantissa), times(b, exponent, UNIT * math.log(2))))
+    dtype = _loss_dtype(node.operands[0].dtype)
+    return (total if dtype == "f64" else b("cast", total, dtype=dtype),)
 
 
 def _loss_back(b: Builder, node: Node, g: Value) -> Cotangents:
@@ -75,7 +82,8 @@ def _loss_back(b: Builder, node: Node, g: Value) -> Cotangents:
     rows, steps = x.shape[:2]
     place = b("iota", dtype=lengths.dtype, shape=(1, steps, 1), axis=1)
     inside = b("less", place, b("reshape", lengths, shape=(rows, 1, 1)))
-    wide = b("cast", b("reshape", g, shape=(rows, 1, 1)), dtype="f64")
+    wide = b("reshape", g, shape=(rows, 1, 1))
+    wide = wide if wide.dtype == "f64" else b("cast", wide, dtype="f64")
     found = zero_unless(b, inside, b("multiply", wide, b("subtract", p, shares)))
     narrow = found if x.dtype == "f64" else b("cast", found, dtype=x.dtype)
     return (narrow, None, None, None)

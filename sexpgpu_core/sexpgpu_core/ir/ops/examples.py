@@ -64,6 +64,7 @@ _ROWS = """
 (newton-schulz (f32 4 3) :steps 5 :coefficients (3.4445 -4.775 2.0315)) -> (f32 4 3)
 (fft (f32 2 8) :axis 1) -> (f32 2 8 2)
 (ctc-loss (f32 2 6 4) (i32 2 3) (i32 2) (i32 2)) -> (f32 2)
+(ctc-loss (f64 2 6 4) (i32 2 3) (i32 2) (i32 2)) -> (f64 2)
 (ctc-alignment (f64 2 6 4) (i32 2 3) (i32 2) (i32 2)) -> (f64 2) (f64 2) (f64 2 6 4)
 (quotient (i32 2 3) (i32 3)) -> (i32 2 3)
 (cbrt (f32 2 3)) -> (f32 2 3)

@@ -43,6 +43,11 @@ def _gumbel(t: Tracer, uniform: Node) -> Node:
     return b("negate", b("log", _exponential(t, uniform)))
 
 
+def _full(t: Tracer, node: Node, dtype: str) -> Node:
+    """Uniform numbers in what is computed of them: in f64 if that is wanted, else in f32."""
+    return t.builder("cast", node, dtype="f64") if dtype == "f64" else node
+
+
 def _as(t: Tracer, node: Node, dtype: str) -> Tensor:
     return t.tensor(node if node.dtype == dtype else t.builder("cast", node, dtype=dtype))
 
@@ -80,7 +85,7 @@ def random_truncated_normal(
     value = b("multiply", b("erfinv", b("multiply", even, inner)), root)
     edge = _single(limit)
     value = b("clip", value, b.like(-edge, value), b.like(edge, value))
-    numbers: Value = _as(t, value, dtype_of(said, dtype, found or "f32"))
+    numbers: Value = _as(t, value, t.wide(dtype_of(said, dtype, found or "f32")))
     scaled = numbers if std == 1 else pair("*", std, numbers)
     return scaled if mean == 0 else pair("+", mean, scaled)
 
@@ -102,7 +107,9 @@ def _define(name: str, says: str, made: Any) -> None:
     ) -> Tensor:
         t = tracer(said)
         place, axis, _ = place_of(t, said, shape, like, batch)
-        return _as(t, made(t, _uniform(t, said, place, axis, name)), dtype_of(said, dtype, "f32"))
+        found = t.wide(dtype_of(said, dtype, "f32"))
+        uniform = _full(t, _uniform(t, said, place, axis, name), found)
+        return _as(t, made(t, uniform), found)
 
     said = name
     call.__doc__ = f"{says}. F, gradient 0. ({name} '(8) :batch 0)"
@@ -126,8 +133,7 @@ def random_categorical(logits: Value, *, axis: Value = -1, name: Value = NIL) ->
     uniform = _uniform(t, said, node.shape, batch_axis(t, node, said), name)
     b = t.builder
     wide = node if node.dtype in ("f32", "f64") else b("cast", node, dtype="f32")
-    noise = _gumbel(t, uniform)
-    noise = noise if noise.dtype == wide.dtype else b("cast", noise, dtype=wide.dtype)
+    noise = _gumbel(t, _full(t, uniform, wide.dtype))
     return t.tensor(b("argmax", b("add", wide, noise), axis=at, keep=False))
 
 

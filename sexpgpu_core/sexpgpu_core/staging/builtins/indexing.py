@@ -157,7 +157,7 @@ def one_hot(i: Value, n: Value, *, axis: Value = -1, dtype: Value = NIL) -> Tens
     t = tracer("one-hot")
     node = index_node("one-hot", i, t)
     place = axis_of("one-hot", axis, len(node.shape) + 1)
-    found = dtype_of("one-hot", dtype, "bool")
+    found = t.wide(dtype_of("one-hot", dtype, "bool"))
     count = integer("one-hot", "n", n)
     return t.tensor(t.builder("one-hot", node, n=count, axis=place, dtype=found))
 

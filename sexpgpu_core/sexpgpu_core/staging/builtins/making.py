@@ -44,7 +44,9 @@ def tensor(datum: Value, *, dtype: Value = NIL) -> Handle:
     for v in values:
         if not is_number(v):
             raise problem("E-STAGE-VALUE", f"tensor holds numbers, not {describe(v)}")
-    return Handle(Type(found, shape), tuple(round_to(v, found) for v in values))
+    handle = Handle(Type(found, shape), tuple(values))
+    handle.in_dtype(found)
+    return handle
 
 
 def _flatten(datum: Value) -> tuple[tuple[int, ...], list[Value]]:
@@ -66,11 +68,11 @@ def full(shape: Value, value: Value, *, dtype: Value = NIL) -> Tensor:
     """A number everywhere; f32, or i32 for an integer, without `:dtype`. (full '(2 3) 0.5)"""
     t = tracer("full")
     if value.__class__ is StepScalar:
-        node = t.scalar(value, dtype_of("full", dtype, "f32"))
+        node = t.scalar(value, t.wide(dtype_of("full", dtype, "f32")))
         return t.tensor(t.builder("broadcast-to", node, shape=sizes("full", shape)))
     if not is_number(value):
         raise problem("E-TYPE", f"full takes a number, not {describe(value)}", wanted="number")
-    found = dtype_of("full", dtype, default_dtype(value))
+    found = t.wide(dtype_of("full", dtype, default_dtype(value)))
     return t.tensor(splat(t, value, found, sizes("full", shape)))
 
 
@@ -78,21 +80,21 @@ def full(shape: Value, value: Value, *, dtype: Value = NIL) -> Tensor:
 def zeros(shape: Value, *, dtype: Value = F32) -> Tensor:
     """Zeros. (zeros (list b 128))"""
     t = tracer("zeros")
-    return t.tensor(splat(t, 0, dtype_of("zeros", dtype, "f32"), sizes("zeros", shape)))
+    return t.tensor(splat(t, 0, t.wide(dtype_of("zeros", dtype, "f32")), sizes("zeros", shape)))
 
 
 @tensor_builtin("ones", "(shape &key (dtype :f32))")
 def ones(shape: Value, *, dtype: Value = F32) -> Tensor:
     """Ones. (ones (list b 128))"""
     t = tracer("ones")
-    return t.tensor(splat(t, 1, dtype_of("ones", dtype, "f32"), sizes("ones", shape)))
+    return t.tensor(splat(t, 1, t.wide(dtype_of("ones", dtype, "f32")), sizes("ones", shape)))
 
 
 def _like(name: str, x: Value, value: Value, dtype: Value) -> Tensor:
     t = tracer(name)
     if not is_tensor(x):
         raise not_a_tensor(name, x)
-    return t.tensor(splat(t, value, dtype_of(name, dtype, x.dtype), x.shape))
+    return t.tensor(splat(t, value, t.wide(dtype_of(name, dtype, x.dtype)), x.shape))
 
 
 @tensor_builtin("zeros-like", "(x &key dtype)")
@@ -117,7 +119,7 @@ def full_like(x: Value, value: Value, *, dtype: Value = NIL) -> Tensor:
 def iota(n: Value, *, start: Value = 0, step: Value = 1, dtype: Value = I32) -> Tensor:
     """start, start + step, ...: n numbers; symbolic, never stored. N, (n). (iota 8 :dtype :f32)"""
     t = tracer("iota")
-    found = dtype_of("iota", dtype, "i32")
+    found = t.wide(dtype_of("iota", dtype, "i32"))
     b, size = t.builder, integer("iota", "n", n)
     node = b("iota", dtype=found, shape=sizes("iota", size), axis=0)
     if step != 1:
@@ -156,7 +158,7 @@ def eye(n: Value, *, columns: Value = NIL, dtype: Value = F32) -> Tensor:
     i = b("iota", dtype="i32", shape=(shape[0], 1), axis=0)
     j = b("iota", dtype="i32", shape=(1, shape[1]), axis=1)
     same = b("equal", i, j)
-    found = dtype_of("eye", dtype, "f32")
+    found = t.wide(dtype_of("eye", dtype, "f32"))
     return t.tensor(same if found == "bool" else b("cast", same, dtype=found))
 
 
@@ -164,7 +166,7 @@ def eye(n: Value, *, columns: Value = NIL, dtype: Value = F32) -> Tensor:
 def cast(x: Value, dtype: Value) -> Tensor:
     """x in another dtype; float to integer truncates, bool is 0 or 1. (cast x :f32)"""
     t = tracer("cast")
-    found = dtype_of("cast", dtype, "f32") if dtype is not NIL else _no_dtype()
+    found = t.wide(dtype_of("cast", dtype, "f32")) if dtype is not NIL else _no_dtype()
     if is_number(x):
         return t.tensor(splat(t, x, found, ()))
     if x.__class__ is StepScalar:

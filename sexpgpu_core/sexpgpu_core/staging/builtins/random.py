@@ -75,7 +75,7 @@ def place_of(
     if like is not NIL:
         if not is_tensor(like):
             raise not_a_tensor(name, like)
-        found = like.dtype if like.dtype in FLOATS else None
+        found = t.wide(like.dtype) if like.dtype in FLOATS else None
         return like.shape, batch_axis(t, t.node(like), name), found
     found_shape = sizes(name, shape)
     if batch is UNSAID:
@@ -120,7 +120,7 @@ def _uniform(t: Tracer, name: str, place: tuple[Any, ...], site: Value, dtype: V
         t.site(name, name_text(site)),
         shape,
         batch,
-        dtype=dtype_of(name, dtype, found or "f32"),
+        dtype=t.wide(dtype_of(name, dtype, found or "f32")),
     )
 
 
@@ -164,7 +164,7 @@ def random_normal(
 
     t = tracer("random-normal")
     found_shape, axis, found = place_of(t, "random-normal", shape, like, batch)
-    kind = dtype_of("random-normal", dtype, found or "f32")
+    kind = t.wide(dtype_of("random-normal", dtype, found or "f32"))
     site = t.site("random-normal", name_text(name))
     drawn: Value = t.tensor(draw(t, "random-normal", site, found_shape, axis, dtype=kind))
     if std is not NIL and not (is_number(std) and std == 1):
@@ -191,7 +191,7 @@ def random_bernoulli(
     drawn = draw(t, "random-uniform", site, found_shape, axis, dtype="f32")
     chance = t.node(p) if is_tensor(p) else b.constant(real("random-bernoulli", "p", p), "f32")
     hit = b("less", drawn, b("cast", chance, dtype="f32") if chance.dtype != "f32" else chance)
-    kind = dtype_of("random-bernoulli", dtype, "bool")
+    kind = t.wide(dtype_of("random-bernoulli", dtype, "bool"))
     return t.tensor(hit if kind == "bool" else b("cast", hit, dtype=kind))
 
 
@@ -215,7 +215,7 @@ def random_int(
     if not 0 < last - first <= 1 << 24:
         raise problem("E-SHAPE-ARGUMENT", f"random-int: [{first}, {last}) is empty or above 2^24")
     drawn = _uniform(t, "random-int", place, name, NIL)
-    b, kind = t.builder, dtype_of("random-int", dtype, "i32")
+    b, kind = t.builder, t.wide(dtype_of("random-int", dtype, "i32"))
     if drawn.dtype != "f32":
         drawn = b("cast", drawn, dtype="f32")
     scaled = b("floor", b("multiply", drawn, b.constant(float(last - first), "f32")))

@@ -61,7 +61,7 @@ def sum_(x: Value, *, axis: Value = NIL, keep: Value = NIL, dtype: Value = NIL) 
     """The sum; of bool i32, of integers their own dtype without `:dtype`. A. (sum x :axis -1)"""
     t = tracer("sum")
     node = node_of("sum", x, t)
-    target = dtype_of("sum", dtype, "i32" if node.dtype == "bool" else node.dtype)
+    target = t.wide(dtype_of("sum", dtype, "i32" if node.dtype == "bool" else node.dtype))
     if target != node.dtype:
         node = t.builder("cast", node, dtype=target)
     return t.tensor(
@@ -75,7 +75,7 @@ def mean(x: Value, *, axis: Value = NIL, keep: Value = NIL) -> Tensor:
     t = tracer("mean")
     node = node_of("mean", x, t)
     if node.dtype == "bool":
-        node = t.builder("cast", node, dtype="f32")
+        node = t.builder("cast", node, dtype=t.full)
     want_floats("mean", node, x)
     return t.tensor(mean_node(t, node, axes_of("mean", axis, len(node.shape)), flag(keep)))
 

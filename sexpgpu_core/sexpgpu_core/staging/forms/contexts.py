@@ -9,7 +9,7 @@ from ...diagnostics import nearest, problem
 from ...evaluator.definitions import core_symbol, native_macro
 from ...evaluator.values import NIL, Cons, Symbol, Value, keyword, make_list
 from ...ir.policy import CHOICES
-from ...ir.types import Type
+from ...ir.types import Type, numpy_dtype
 from ..collector import asked
 from ..context import NAMES, SCALED, Context, lisp_value
 from ..faults import describe
@@ -99,8 +99,8 @@ def loader_batch(form: Cons, environment: Value) -> Value:
 WORDS = ("stage", "number")
 
 
-def _same(array: Any) -> Any:
-    return array
+def _cast(array: Any, dtype: str) -> Any:
+    return array.astype(numpy_dtype(dtype), copy=False)
 
 
 def _batch(name: str, stage: Slot, number: Slot) -> Value:
@@ -119,7 +119,7 @@ def _batch(name: str, stage: Slot, number: Slot) -> Value:
     for field, array in loader.batch(of, step).items():
         told = Type(types[field].dtype, tuple(map(int, array.shape)))
         source = f"{name}:{of}:{step}:{field}"
-        found += [keyword(field.upper()), FileTensor(told, source, partial(_same, array), {})]
+        found += [keyword(field.upper()), FileTensor(told, source, partial(_cast, array), {})]
     return make_list(found)
 
 

@@ -78,10 +78,10 @@ def _made(
         "files": len(paths),
     }
 
-    def load() -> np.ndarray:
-        return _read(collector.read(source, "load"), field, numpy_dtype(found))
+    def read(dtype: str) -> np.ndarray:
+        return _read(collector.read(source, "load"), field, numpy_dtype(dtype))
 
-    return FileTensor(Type(found, shape), print_.partition(":")[2], load, facts)
+    return FileTensor(Type(found, shape), print_.partition(":")[2], read, facts)
 
 
 def _array(
@@ -107,7 +107,7 @@ def _read(reader: Any, field: str, dtype: Any) -> np.ndarray:
     if arrays is not None:
         found = arrays[field]  # in memory, or rows that stay in their file
         whole = found.rows(slice(None)) if hasattr(found, "rows") else found
-        return np.ascontiguousarray(whole).astype(dtype, copy=False)
+        return np.asarray(whole, dtype, order="C")
     raise problem("E-DATA-FORMAT", "file-tensor: the source gives rows, and no array as a whole")
 
 
@@ -120,10 +120,11 @@ WANTED = "(stage-stat (digits :train) image :mean :axis 0)"
 @native_macro("stage-stat")
 def stage_stat(form: Cons, environment: Value) -> Value:
     """(stage-stat (loader :stage) field kind &key axis): a number of a stage's own examples, a
-    constant in f32 that is computed in f64 once before the run. `kind`: :mean :std :min :max, over
-    everything or over the axes of `:axis`, 0 among them, the axis of the examples; or
-    :count-by n, how often each of 0 to n - 1 stands in a field of integers. The hash of the
-    experiment covers the data and what is asked, the manifest names it, and no checkpoint holds it.
+    constant in f32 (f64 in a run of that) that is computed in f64 once before the run. `kind`:
+    :mean :std :min :max, over everything or over the axes of `:axis`, 0 among them, the axis of the
+    examples; or :count-by n, how often each of 0 to n - 1 stands in a field of integers. The hash
+    of the experiment covers the data and what is asked, the manifest names it, and no checkpoint
+    holds it.
 
     (stage-stat (digits :train) image :mean)"""
     d = Declaration(form)
@@ -177,7 +178,7 @@ def _number(
     row = (loader, stage, element_span(written))
     if row not in collector.statistics:
         collector.statistics.append(row)
-    return FileTensor(found.type, found.name, found.load, found.facts)
+    return FileTensor(found.type, found.name, found.read, found.facts)
 
 
 def leaking(

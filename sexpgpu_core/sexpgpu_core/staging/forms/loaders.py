@@ -329,6 +329,8 @@ class LoaderReader:
             return options[key].integer(1) if key in options else None
 
         mask = options.get("mask")
+        if "precision" in options and options["precision"].span is not None:
+            self.places[name, "precision"] = options["precision"].span
         return StageDeclaration(
             name,
             made_ranges(options.get("split")),

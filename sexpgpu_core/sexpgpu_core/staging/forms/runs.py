@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...diagnostics import Problem, problem
@@ -12,6 +12,7 @@ from ...experiment.declarations import (
     PRECISIONS,
     CheckpointDeclaration,
     DiagnosticsChoice,
+    LoaderDeclaration,
     PassDeclaration,
     RunDeclaration,
     TargetDeclaration,
@@ -150,12 +151,14 @@ def _finish_run(d: Declaration, read: dict[str, Any]) -> Value:
         return read[key].integer(1) if key in read else default
 
     until = read.get("until")
+    precision = read["precision"].choice(PRECISIONS) if "precision" in read else "f32"
+    _check_stages(collector.loaders.values(), precision)
     collector.run = RunDeclaration(
         number("steps", None),
         number("epochs", None),
         (until[0], _counted(until[1])) if until else None,
         read["seed"].integer(0, None) if "seed" in read else 0,
-        read["precision"].choice(PRECISIONS) if "precision" in read else "f32",
+        precision,
         number("microbatches", 1),
         read["deterministic"].flag() if "deterministic" in read else True,
         _device(read["device"]) if "device" in read else None,
@@ -167,6 +170,21 @@ def _finish_run(d: Declaration, read: dict[str, Any]) -> Value:
         d.span,
     )
     return T
+
+
+def _check_stages(loaders: Iterable[LoaderDeclaration], precision: str) -> None:
+    """E-OPTION-VALUE of a stage that is of f64, or of less, alone: parameters are f64 in all."""
+    for loader in loaders:
+        for stage in loader.stages.values():
+            own = stage.precision or precision
+            if own != precision and "f64" in (own, precision):
+                told = f"the stage :{stage.name} is of :{own}, and the run of :{precision}"
+                raise problem(
+                    "E-OPTION-VALUE",
+                    told,
+                    hint="parameters are f64 in all stages or in none: defrun's :precision says it",
+                    option=":precision",
+                ).locate(loader.place(stage.name, ("precision",)))
 
 
 def _counted(slot: Slot) -> int:

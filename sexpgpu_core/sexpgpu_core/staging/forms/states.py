@@ -71,7 +71,8 @@ def _make_state(name: str, shape: Any, like: bool, slots: dict[str, Slot]) -> St
         raise shape.refuse("a tensor, as :like param", "E-STAGE-VALUE")
     sizes = template.shape if like else shape_value(shape)
     default = template.dtype if like and template.dtype in FLOATS else "f32"
-    kind = dtype_of("defstate", slots["dtype"].value if "dtype" in slots else _nil(), default)
+    said = slots["dtype"].value if "dtype" in slots else _nil()
+    kind = t.wide(dtype_of("defstate", said, default))
     given = slots.get("init")
     type = Type(kind, sizes)
     if t.optimizer is not None:
