@@ -12,7 +12,7 @@ import click
 
 from sexpgpu_core.diagnostics import Diagnostic, Problem, Problems, diagnostic, nearest
 
-from .flags import called, metavar
+from .flags import VALUED, called, metavar
 
 EXITS = {"usage": 2, "internal": 70, "device": 4, "plugins": 4, "run": 3, "checkpoint": 3}
 """Exit by the phase of a code; 1 for all others, which speak of the file."""
@@ -90,6 +90,8 @@ def _no_such_flag(error: click.NoSuchOption, verb: str) -> Diagnostic:
     near = nearest(error.option_name, long)
     path = error.ctx.command_path if error.ctx is not None else "sexpgpu"
     hint = f"did you mean {near}?" if near else f"{path} --help lists its flags"
+    if near is None and path == "sexpgpu" and error.option_name in (*VALUED, "-q", "--quiet"):
+        hint = f"flags stand behind the verb: sexpgpu VERB {error.option_name} ..."
     return diagnostic(
         "E-USAGE-FLAG",
         f"{verb} has no flag {error.option_name}",

@@ -33,6 +33,13 @@ _SELECT_OPTIONS = (
     click.option("--steps", type=click.IntRange(1), help="Instead of defrun's :steps."),
     click.option("--seed", type=click.IntRange(0), help="Instead of defrun's :seed."),
 )
+VALUED = frozenset(
+    (
+        *("--limit", "--runs", "--config", "--color", "--deny", "--allow"),
+        *("--variant", "--point", "-s", "--set", "--steps", "--seed"),
+    )
+)
+"""Those of them that have a value."""
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 SELECT = ("variant", "point", "sets", "steps", "seed")
 

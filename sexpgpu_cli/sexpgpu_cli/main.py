@@ -186,9 +186,16 @@ def _fail(argv: list[str], found: list[Any], code: int, report: str | None = Non
 
 
 def _verb(argv: list[str]) -> str:
+    """The verb that is called, "" without one: the first word that is no flag, nor its value."""
     from . import answer
+    from .flags import VALUED
 
-    return next((answer.shown(word) for word in argv if not word.startswith("-")), "")
+    before = ""
+    for word in argv:
+        if not word.startswith("-") and before not in VALUED:
+            return answer.shown(word)
+        before = word
+    return ""
 
 
 def _exits(argv: list[str]) -> tuple[int, ...]:

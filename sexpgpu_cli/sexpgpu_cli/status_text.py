@@ -64,22 +64,23 @@ def steady(told: Mapping[str, Any]) -> dict[str, Any]:
     return {key: told.get(key) for key in (*STEADY, "alive", "phase", "until")}
 
 
-def text(status: Mapping[str, Any], folder: str, again: str) -> str:
-    """A status in about ten lines. `again`: the command that goes on."""
+def text(status: Mapping[str, Any], folder: str, again: str, gone: bool = False) -> str:
+    """A status in about ten lines. `again`: the command that goes on. `gone`: the folder is, and
+    what was saved in it."""
     state = "lost" if status.get("alive") is False else status["state"]
     lines = [f"{status['run']}: {state} {_position(status)}{_took(status)}"]
     rows = _numbers(status)
     if status.get("until"):
         met = "holds" if status["until"]["met"] else "does not hold"
         rows.append(("until", f"{status['until']['condition']}: {met}"))
-    saved = status.get("checkpoint")
+    saved = None if gone else status.get("checkpoint")
     if saved:
         rows.append(("checkpoint", f"step {saved['step']:,}"))
     if status.get("error"):
         rows.append((status["error"]["code"], status["error"]["message"]))
     if state == "lost":
         rows.append(("E-RUN-LOST", f"process {status['pid']} on {status['host']} is gone"))
-    rows.append(("folder", folder))
+    rows.append(("folder", f"{folder} is gone" if gone else folder))
     if state in ENDED and saved:
         rows.append(("go on with", again))
     width = max(len(name) for name, _ in rows)

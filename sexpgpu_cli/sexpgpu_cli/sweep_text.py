@@ -13,8 +13,9 @@ SHOWN = 8
 """Points that are named of those that did not finish, or have no number."""
 
 
-def text(sweep: Mapping[str, Any], folder: Path) -> str:
-    """The table, then points that failed or are left, then the folder."""
+def text(sweep: Mapping[str, Any], folder: Path, begun: bool = True) -> str:
+    """The table, then points that failed or are left, then the folder, which one that never began
+    has not."""
     counts = ", ".join(f"{n} {state}" for state, n in sweep["counts"].items())
     gone = "lost, its process is gone" if sweep.get("alive") is False else sweep["state"]
     lines = [f"{sweep['name']}: {gone}, {counts} of {len(sweep['points'])} points"]
@@ -28,7 +29,9 @@ def text(sweep: Mapping[str, Any], folder: Path) -> str:
     lines += [_other(p) for p in others[:SHOWN]]
     if others[SHOWN:]:
         lines.append(f"... and {len(others) - SHOWN} more points that have not finished")
-    return "\n".join([*lines, f"folder  {folder}"])
+    return "\n".join(
+        [*lines, f"folder  {folder}" if begun else "no folder yet: nothing of it was begun"]
+    )
 
 
 def _numberless(sweep: Mapping[str, Any]) -> list[str]:

@@ -167,7 +167,8 @@ def _earlier(root: Path, experiment_id: str, asked: Asked) -> runs.Run | None:
 def _reused(earlier: runs.Run, here: Machine, progress: Any) -> Summary:
     status = dict(earlier.sound().status or {})
     if progress is not None:
-        progress.warnings([exists(earlier, here)])
+        hint = "this is its result, nothing was run; another --seed is another experiment"
+        progress.warnings([exists(earlier, here, hint)])
     summary = status.get("summary")
     return Summary("finished", int(status["exit"]), "reuse", None, summary, status, earlier.path)
 

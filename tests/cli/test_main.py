@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cli_program import Api, Program
 
-from sexpgpu_cli import main
+from sexpgpu_cli import flags, main
 from sexpgpu_cli.invocation import wants_color
 from sexpgpu_core.diagnostics import problem
 
@@ -187,6 +187,35 @@ def test_json_without_a_verb_is_one_document_too(
 ) -> None:
     done = program(*words)
     assert (done.exit, done.document["document"]) == (exit, kind)
+
+
+@pytest.mark.parametrize(
+    ("words", "verb"),
+    [
+        ("--config x", ""),
+        ("--config=x", ""),
+        ("--limit 3", ""),
+        ("--config x.toml check x.lisp", "check"),
+        ("--set a=1 run x.lisp", "run"),
+        ("check --limit 3", "check"),
+    ],
+)
+def test_the_value_of_a_flag_is_no_verb(program: Program, words: str, verb: str) -> None:
+    done = program(*words.split(), "--json")
+    assert (done.exit, done.document["verb"]) == (2, verb)
+
+
+def test_a_flag_of_verbs_that_stands_before_the_verb_is_told_where_it_stands(
+    program: Program,
+) -> None:
+    for flag in ("--runs", "-q", "--limit"):
+        assert f"flags stand behind the verb: sexpgpu VERB {flag}" in program(flag, "1").err
+
+
+def test_flags_of_all_verbs_that_have_values_are_known_before_the_verb_is() -> None:
+    made = flags.verb("x", select=True)(lambda invocation: None)
+    valued = {o for p in made.params if not getattr(p, "is_flag", False) for o in p.opts}
+    assert valued == flags.VALUED
 
 
 def test_colour_follows_flag_then_no_color_then_force_color(

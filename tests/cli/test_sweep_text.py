@@ -41,6 +41,13 @@ def test_rows_that_lack_folds_are_counted() -> None:
     assert folds in sweep([point("a")], omitted={"table": 2}, over=["fold"])
 
 
+def test_a_sweep_that_never_began_names_no_folder() -> None:
+    assert sweep([point("a")])[-1] == "folder  runs/sweep-x"
+    told = {"name": "s", "state": "stopped", "counts": {"pending": 1}, "rank": None, "table": []}
+    lines = text({**told, "points": [point("a", "pending")]}, Path("runs/sweep-x"), begun=False)
+    assert lines.splitlines()[-1] == "no folder yet: nothing of it was begun"
+
+
 def test_a_sweep_whose_process_is_gone_is_lost() -> None:
     lines = sweep([point("a", "running")], state="stopped", alive=False)
     assert lines[0] == "s: lost, its process is gone, 1 running of 1 points"

@@ -148,22 +148,26 @@ def test_runs_on_a_read_only_disk_are_told(small: Folder) -> None:
 
 
 def test_a_run_whose_folder_is_deleted_ends_with_a_code(folder: Folder) -> None:
-    text = network(run=":steps 200000 :seed 1 :checkpoint (:every 100000)", passes="")
+    text = network(run=":steps 2000000 :seed 1 :checkpoint (:at (10))", passes="")
     folder.write("x.lisp", text)
     process = subprocess.Popen(
         (sys.executable, "-m", "sexpgpu_cli", "run", "x.lisp", "--name", "it", "-q"),
         cwd=folder.path,
         env=folder.environment(),
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
     made = folder.made("it")
-    wait(lambda: (made / "status.json").exists() and status(made)["state"] == "running")
+    wait(lambda: (made / "status.json").exists() and status(made)["checkpoint"] is not None)
     shutil.rmtree(made)
-    _, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 3
     assert "error[E-RUN-WRITE]" in err
     assert "was deleted" in err
+    assert f"{made} is gone" in out
+    assert "checkpoint" not in out
+    assert "go on with" not in out  # nothing is left to go on from
 
 
 def test_a_status_file_that_is_deleted_comes_again(folder: Folder) -> None:

@@ -97,7 +97,9 @@ def test_an_experiment_that_was_run_is_taken_or_refused(mine: Folder) -> None:
 def test_a_run_that_is_reused_says_where_it_was_run_otherwise(mine: Folder) -> None:
     held(mine.quick("run", "x.lisp", "--name", "one", "-q"), 0)
     words = ("run", "x.lisp", "--if-exists", "reuse", "--json")
-    assert "It was run with" not in mine.quick(*words).err
+    reused = mine.quick(*words).err
+    assert "It was run with" not in reused
+    assert "help: this is its result, nothing was run" in reused
     on_another = mine.quick(*words, "--device", "reference")
     held(on_another, 0)
     assert on_another.document["run"] == "one"

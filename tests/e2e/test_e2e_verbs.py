@@ -30,6 +30,7 @@ def test_the_same_again_is_another_folder_and_says_so(sound: Folder) -> None:
     assert f"val/loss {loss:.4f}" in again.err
     warned = [e for e in events(sound.made(names[1])) if e["event"] == "warning"]
     assert [e["diagnostic"]["code"] for e in warned] == ["W-RUN-EXISTS", "W-SPLIT-LEAK"]
+    assert warned[0]["diagnostic"]["hint"].startswith("--if-exists reuse gives its result")
 
 
 def test_a_name_is_the_folder_and_is_never_overwritten(sound: Folder) -> None:

@@ -111,7 +111,8 @@ def run(
     words += ["--device", device] if device else []
     words += ["--name", status["run"]] if asked["name"] else []
     again = shlex.join(["sexpgpu", *invocation.near(*words, "--resume", "latest")])
-    return Answer(status, text(status, str(result.folder), again), result.exit)
+    gone = not (asked["store"] or Path(result.folder).is_dir())
+    return Answer(status, text(status, str(result.folder), again, gone), result.exit)
 
 
 def _exclude(**given: Any) -> None:

@@ -145,7 +145,7 @@ def answered(invocation: Invocation, said: dict[str, Any], folder: Path) -> Answ
     """A sweep's document and its table."""
     begun = folder.exists()  # one that --list shows may have no folder yet
     again = invocation.beside("status", folder.name) if begun else invocation.whole()
-    text = bounded(sweep_text.text(said, folder), again, invocation.limit)
+    text = bounded(sweep_text.text(said, folder, begun), again, invocation.limit)
     return Answer(_cut(said, invocation.limit, again), text)
 
 

@@ -62,7 +62,8 @@ def begin(
     for text in manifest.notes(job):
         folder.events.write("annotation", 0, text=text, by="file")
     if earlier is not None:
-        folder.events.warn(exists(earlier, machine), 0)
+        hint = "--if-exists reuse gives its result; another --seed is another experiment"
+        folder.events.warn(exists(earlier, machine, hint), 0)
     folder.log(f"attempt 1 of {path.name}: {' '.join(map(manifest.unasked, said))}")
     folder.status.start()
     return folder
@@ -179,7 +180,7 @@ def _again(
     return {**whole, "resumed": dict(resumed)}
 
 
-def exists(earlier: runs.Run, here: Machine) -> Diagnostic:
+def exists(earlier: runs.Run, here: Machine, hint: str) -> Diagnostic:
     """W-RUN-EXISTS with its numbers, and where it was run if that was not as here (65 A10)."""
     metrics = (earlier.status or {}).get("metrics", {})
     told = ", ".join(f"{name} {_short(at['value'])}" for name, at in list(metrics.items())[:3])
@@ -193,7 +194,7 @@ def exists(earlier: runs.Run, here: Machine) -> Diagnostic:
         facts["differs"] = differs
         there, this = (_said(of, differs) for of in (was, now))
         message += f". It was run with {there}; here is {this}"
-    return diagnostic("W-RUN-EXISTS", message, **facts)
+    return diagnostic("W-RUN-EXISTS", message, hint=hint, **facts)
 
 
 def _where(of: Mapping[str, Any]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from ..diagnostics import Diagnostic, problem
+from ..diagnostics import Diagnostic, Problem, problem
 from ..diagnostics.render_json import diagnostic_json, value_json
 from ..records import NamedTuple
 from . import documents
@@ -182,6 +182,12 @@ def numbers(value: Any) -> Any:
 
 def _nothing(*_: Event) -> None:
     """Nobody holds events back, or wants them."""
+
+
+def deleted(folder: Path) -> Problem:
+    """E-RUN-WRITE of a run whose folder is gone."""
+    told = f"{folder} was deleted while the run goes on"
+    return problem("E-RUN-WRITE", told, hint="Its checkpoints went with it.")
 
 
 def _unwritable(path: Path, refused: OSError) -> Exception:

@@ -14,11 +14,12 @@ from ..checkpoint.folder import Checkpoint
 from ..data.loader import Loader
 from ..data.prefetch import Prefetcher
 from ..device import Outcome
-from ..diagnostics import Problem, diagnostic, problem
+from ..diagnostics import Problem, diagnostic
 from ..experiment.declarations import EMPTY
 from ..records import NamedTuple
 from . import cadence, curriculum, fault, saving
 from .control import Inbox
+from .events import deleted
 from .fault import Cause, Fault
 from .folder import RunFolder
 from .job import Job, StageFacts
@@ -355,8 +356,7 @@ class Loop:
 
     def _requests(self) -> None:
         if self.folder.status.gone:
-            told = f"{self.folder.path} was deleted while the run goes on"
-            raise problem("E-RUN-WRITE", told, hint="Its checkpoints went with it.")
+            raise deleted(self.folder.path)
         for request in self._inbox.take():
             if request["request"] == "stop":
                 self.signals.request("stop")

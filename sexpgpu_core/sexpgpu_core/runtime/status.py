@@ -12,7 +12,7 @@ from typing import Any
 from ..diagnostics import problem
 from . import documents
 from .clock import Clock, seconds_of
-from .events import EventLog, numbers
+from .events import EventLog, deleted, numbers
 from .process import living, process_identity, this_host
 
 VERSION = 1
@@ -104,6 +104,8 @@ class StatusFile:
             try:
                 documents.replace(self.path, self.document(), sync)
             except OSError as refused:
+                if self._events.gone:
+                    raise deleted(self.path.parent) from refused
                 told = f"{self.path.name} cannot be written: {refused.strerror}"
                 raise problem("E-RUN-WRITE", told) from refused
 
