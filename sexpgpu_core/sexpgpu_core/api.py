@@ -21,12 +21,12 @@ from .lisp_files import base_of, read_source, read_text
 from .plugins import installed
 from .records import NamedTuple
 from .registered import (
+    Modules,
     PluginOperations,
     SourceKinds,
     Tokenizers,
     encodings,
     loaders_of,
-    module,
     probe_rows,
     statistics,
 )
@@ -102,7 +102,7 @@ def load(
     base = base_of(source)
     experiment, evaluator = declare(
         source,
-        modules=lambda name: module(rows, name, kept),
+        modules=Modules(rows, kept),
         read_file=lambda path: kept[path] if path in kept else read_text(Path(path)),
         variant=variant,
         sets=dict(sets),
@@ -306,7 +306,7 @@ def library(source: Source, registry: Registry | None = None) -> Evaluator:
     rows = registry if registry is not None else plugins()
     return evaluated(
         source,
-        modules=lambda name: module(rows, name, {}),
+        modules=Modules(rows),
         read_file=lambda path: read_text(Path(path)),
         limits=Limits(**settings().limits),
     )

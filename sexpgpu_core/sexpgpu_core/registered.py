@@ -18,14 +18,24 @@ if TYPE_CHECKING:
     from .experiment.declarations import Experiment, LoaderDeclaration
 
 
-def module(registry: Registry, name: str, kept: Mapping[str, str]) -> Any:
+class Modules:
     """A module's text by its name, or None. `kept`: texts instead of those that are installed."""
-    if registry.get("modules", name) is None:
-        return None
-    from .evaluator.modules import ModuleText
 
-    path, text = registry.text("modules", name)
-    return ModuleText(path, kept.get(name, text), registry.owner("modules", name) in BUILTIN)
+    def __init__(self, registry: Registry, kept: Mapping[str, str] = {}) -> None:
+        self._registry, self._kept = registry, kept
+
+    def __call__(self, name: str) -> Any:
+        rows = self._registry
+        if rows.get("modules", name) is None:
+            return None
+        from .evaluator.modules import ModuleText
+
+        path, text = rows.text("modules", name)
+        return ModuleText(path, self._kept.get(name, text), rows.owner("modules", name) in BUILTIN)
+
+    def names(self) -> list[str]:
+        """Of all that are installed, for the nearest."""
+        return self._registry.names("modules")
 
 
 def store_of(registry: Registry, url: str) -> Store:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sexpgpu_core import api, inspection
@@ -39,3 +41,25 @@ def test_a_selection_asks_for_a_run() -> None:
 def test_a_form_is_expanded_one_step() -> None:
     [(text, _)] = inspection.evaluate(Source("m.lisp", MODULE), "(while t (print 1))", expand=True)
     assert text == "(loop (unless t (return)) (print 1))"
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("sexpgpu-optim", "sexpgpu/optim"),
+        ("sexpgpu_nn", "sexpgpu/nn"),
+        ("sexpgpu/optm", "sexpgpu/optim"),
+        ("sexpgpu/nn/norm", "sexpgpu/nn/norms"),
+    ],
+)
+def test_a_module_that_is_not_there_has_the_nearest_as_an_edit(
+    tmp_path: Path, written: str, meant: str
+) -> None:
+    path = tmp_path / "x.lisp"
+    path.write_text(f'(require "{written}")\n(provide f)\n(defun f () 1)\n')
+    (found,) = api.check(path).diagnostics
+    assert found.code == "E-REQUIRE-MISSING"
+    assert found.hint == f"did you mean {meant}?"
+    assert found.edit is not None
+    (change,) = found.edit.changes
+    assert change.new.strip('"') == meant

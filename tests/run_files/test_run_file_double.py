@@ -14,8 +14,10 @@ from safetensors.numpy import load_file, save_file
 
 from sexpgpu_core import api
 from sexpgpu_core.diagnostics import Problem, Problems
-from sexpgpu_core.ir.types import FLOATS
+from sexpgpu_core.ir.types import FLOATS, Type
 from sexpgpu_core.spans import Source
+from sexpgpu_core.staging.initialize import Initializer, initial_value
+from sexpgpu_core.trained import trained as trained_model
 
 FED = ("graph", "lora")
 """Those whose data the tests make."""
@@ -298,3 +300,27 @@ def test_check_and_explain_tell_f64(folder: Path) -> None:
     assert report.summary["precision"] == {"default": "f64", "scopes": {}}
     assert report.summary["memory"]["parameters_bytes"] == 8 * 12
     assert json.dumps(report.summary)
+
+
+OUTPUTS = """
+(defoutput twice (&key (z :shape (3 4))) (* z 2))
+(defoutput drawn (&key (z :shape (3 4) :random (normal 0.1))) (net z))
+"""
+
+
+def test_outputs_take_and_give_doubles(folder: Path) -> None:
+    path = folder / "x.lisp"
+    text = NARROW.replace("(with-numerics (:matmul :bf16) ", "(progn ")
+    done = api.run(
+        Source(str(path), text.replace("(defrun ", f"{OUTPUTS}(defrun ")), runs_root=folder
+    )
+    assert done.exit == 0, done.error
+    model = trained_model(done.folder.name, runs_root=folder)
+    z = np.random.default_rng(1).standard_normal((3, 4))
+    (twice,) = model.predict("twice", z=z).values()
+    assert np.array_equal(twice, 2 * z)
+    (drawn,) = model.predict("drawn").values()
+    assert drawn.dtype == np.float64
+    w = arrays(done.folder)["params:net/w"]
+    first = initial_value(Initializer("normal", (0.1,)), Type("f64", (3, 4)), "output/drawn/z", 0)
+    assert np.allclose(drawn, first @ w, rtol=1e-13)

@@ -46,7 +46,8 @@ class Forms:
         self.loaders = loaders
         self.seed = experiment.run.seed if experiment is not None else 0
         facts = {"mode": ":eval", "pass": None, "stage": None, "output": "eval", "seed": self.seed}
-        self.tracer = Tracer(operations, Context("U", facts), None)
+        full = experiment.run.full if experiment is not None else "f32"
+        self.tracer = Tracer(operations, Context("U", facts, full=full), None)
         self.tracer.part = "output"
 
     def values(self, form: str) -> Value:

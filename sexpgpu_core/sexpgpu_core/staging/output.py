@@ -77,9 +77,9 @@ class OutputProgram(Program):
         return ChainMap[str, Value](own, prepared, self._raw())
 
     def _own(self, name: str, type: Type) -> Tensor:
-        node = self.t.builder.input(name, "batch", type.dtype, type.shape)
+        node = self.t.builder.input(name, "batch", self.t.wide(type.dtype), type.shape)
         self.own[name] = node
-        return self.t.tensor(self.t.widened(node))
+        return self.t.tensor(node)
 
     def _read_off(self, value: Value) -> TracedOutput:
         t = self.t
