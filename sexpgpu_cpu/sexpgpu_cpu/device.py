@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,3 +102,12 @@ def probe() -> dict[str, object]:
     machine = host.host()
     detail = f"{machine.model}, {host.cores()} cores, {machine.width} lanes of f32"
     return {"present": True, "detail": detail}
+
+
+def checks() -> Iterator[dict[str, object]]:
+    """What `doctor` shows besides: whose products a run takes (45.35)."""
+    from .blas import provider
+
+    blas = provider()
+    detail = " ".join(filter(None, (blas.name, blas.version, blas.core)))
+    yield {"name": "blas", "group": "devices", "status": "ok", "detail": detail}

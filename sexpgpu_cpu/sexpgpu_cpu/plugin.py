@@ -20,6 +20,7 @@ def sexpgpu_devices() -> Iterator[e.DeviceEntry]:
         doc="Fused kernels by LLVM, products emitted or by the BLAS that is there, own threads.",
         load="sexpgpu_cpu.device:load",
         probe="sexpgpu_cpu.device:probe",
+        checks="sexpgpu_cpu.device:checks",
         dtypes=DTYPES,
     )
     yield e.DeviceEntry(

@@ -178,6 +178,20 @@ def test_the_checked_build_poisons_what_programs_leave(monkeypatch: pytest.Monke
     monkeypatch.setenv("SEXPGPU_CHECK", "1")
     checked = trained(CpuDevice())
     assert np.array(plain[0]).tobytes() == np.array(checked[0]).tobytes()
+    assert poisoned() > 0.9
+    monkeypatch.delenv("SEXPGPU_CHECK")
+    assert poisoned() < 0.1
+
+
+def poisoned() -> float:
+    """The share of the transient region that a launch leaves with all bits set."""
+    session = opened(CpuDevice())
+    found = session._transient.array("u1", (session._transient.size,))
+    found[:] = 0
+    session.program("step").launch(batch(np.random.default_rng(0)), {LR: 0.1}).outcome()
+    share = float((found == 0xFF).mean())
+    session.close()
+    return share
 
 
 def test_an_operation_that_nothing_does_is_named() -> None:

@@ -15,7 +15,10 @@ ELSEWHERE = {
 }
 """Items of which nothing is there that a test could hold."""
 
-OPEN: dict[str, str] = {}
+OPEN: dict[str, str] = {
+    "`phase_done/phase_total` (kernels compiled)": "a device compiles all kernels in one call, "
+    "which does not say how many are done",
+}
 """What of an item is not there."""
 
 TABLE = """
@@ -325,6 +328,7 @@ the report says "not reproduced"
   test_what_a_replay_did_not_see_again_is_said_to_be_so
 # 33
 offsets fixed for the run, common to all plans
+  test_every_program_has_a_persistent_value_where_the_run_has_it
   test_persistent_values_have_one_layout
 Peak = PERSISTENT + max TRANSIENT + INPUT + staging
   test_the_peak_is_that_of_the_greatest_of_steps_passes_and_stages
@@ -332,25 +336,42 @@ poisons it with NaN between launches
   test_the_checked_build_poisons_what_programs_leave
 # 34
 all its readers are ordered before the commit record
+  test_a_reader_after_the_parameters_update_is_refused
   test_a_value_of_a_commit_that_others_read_is_copied_last
 # 35
 which is always there and which tests run everywhere
+  test_the_emitted_kernel_runs_at_every_width
   test_a_provider_always_exists
+  test_libraries_agree
+`doctor` names the provider, the numerics key holds it
+  test_a_quick_doctor_leaves_out_what_lies_below_the_devices
+  test_the_numerics_key_names_what_bits_depend_on
 # 36
 Share the walk, not the text
   test_emitted_kernels_give_what_the_interpreter_of_kernels_gives
 # 39
 `heartbeat` says the process lives
   test_the_heartbeat_goes_on_while_it_compiles
+`advanced` when a step, batch or compiled kernel last finished
+  test_the_step_is_told_at_every_heartbeat_and_not_only_at_logs
 pid comes with the process's start time and the boot id
   test_a_lock_says_which_process_has_it
+  test_a_run_whose_process_is_gone_is_lost
+Status is renamed without fsync, except the last one
+  test_a_status_is_made_durable_once_at_the_end
 # 40
 At most two launches in flight
+  test_no_more_launches_are_in_flight_than_is_said
   test_launches_in_flight_each_have_their_own_batch_scalars_and_results
+are at fixed steps and never depend on what has arrived
+  test_logging_passes_and_checkpoints_change_no_bit
+  test_a_target_on_a_training_series_stops_at_the_step_that_met_it
 `:deadline` and signals end a run after a step
   test_a_deadline_ends_a_run
+  test_a_signal_ends_the_run_after_its_step_with_a_checkpoint
 # 41
 Limits are counts, never clocks
+  test_limits_are_counts_and_evaluation_ends_at_20_million_steps
   test_limits_of_evaluation_are_set_in_the_file
 # 42
 SIGTERM while compiling: exit 75 with no checkpoint

@@ -87,3 +87,5 @@ def test_a_signal_while_it_compiles_leaves_no_checkpoint(folder: Folder) -> None
     process.communicate()
     assert process.returncode == 75
     assert status(folder.made("it"))["state"] == "preempted"
+    assert status(folder.made("it"))["checkpoint"] is None
+    assert not list((folder.made("it") / "checkpoints").glob("*"))

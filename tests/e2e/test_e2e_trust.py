@@ -160,6 +160,8 @@ def memory(folder: Folder, text: str) -> dict[str, Any]:
 
 def test_the_peak_is_that_of_the_greatest_of_steps_passes_and_stages(folder: Folder) -> None:
     small = memory(folder, network())["peak_bytes"]
+    again = "\n".join(f"(defeval v{n} :loader (letters :val) :every 10)" for n in range(4))
+    assert memory(folder, network(passes=again))["peak_bytes"] < 1.1 * small  # not their sum
     wide = network().replace(":batch 8)", ":batch 64)")
     assert memory(folder, wide)["peak_bytes"] > 1.5 * small
     longer = network().replace(

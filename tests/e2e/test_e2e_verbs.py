@@ -10,6 +10,7 @@ import pytest
 from e2e_program import Folder, events, held, network, status, validate
 
 from sexpgpu_core.ir.text import parse, same, write
+from sexpgpu_cpu.device import CpuDevice
 
 
 @pytest.fixture
@@ -289,6 +290,10 @@ def test_a_quick_doctor_leaves_out_what_lies_below_the_devices(sound: Folder) ->
     names = [{check["name"] for check in done.document["checks"]} for done in (whole, quick)]
     assert names[1] < names[0]
     assert "blas" in names[0] - names[1]
+    (blas,) = [check for check in whole.document["checks"] if check["name"] == "blas"]
+    key = CpuDevice().numerics()  # what a run takes, not what NumPy has
+    parts = (key["blas"], key["blas-version"], key["blas-core"])
+    assert blas["detail"] == " ".join(filter(None, parts))
     assert {"python", "cpu", "runs"} <= names[1]
 
 

@@ -46,7 +46,7 @@ def doctor(invocation: Invocation, device: str | None, store: str | None, quick:
     """Say whether a run can start here, and what to do where it cannot. Exit 4 on a failure."""
     if device is not None:
         invocation.registry.find("devices", device)
-    below: list[Made] = [] if quick else [lambda: beneath(invocation), blas]
+    below: list[Made] = [] if quick else [lambda: beneath(invocation)]
     made: list[Made] = [
         python,
         libraries,
@@ -109,20 +109,6 @@ def beneath(invocation: Invocation) -> Iterator[Check]:
         except Exception as error:  # a plug-in's mistake is a line, not the end of doctor
             found = [Check(name, "devices", "warning", f"{type(error).__name__}: {error}")]
         yield from found
-
-
-def blas() -> Iterator[Check]:
-    """The BLAS that NumPy brings."""
-    try:
-        import numpy
-
-        found = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    except (ImportError, KeyError, TypeError) as error:
-        yield Check(
-            "blas", "devices", "warning", f"not known: {error}", "install NumPy's own wheel"
-        )
-        return
-    yield Check("blas", "devices", "ok", f"{found.get('name')} {found.get('version')}")
 
 
 def folders(invocation: Invocation) -> Iterator[Check]:

@@ -33,6 +33,7 @@ class StatusFile:
         self._write_lock = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._step = 0
         self.gone = False
         """Whether a beat has found that the run's events were deleted: nothing is kept any more."""
         self.moving: Callable[[], Mapping[str, Any]] = dict
@@ -82,13 +83,17 @@ class StatusFile:
 
     def document(self) -> dict[str, Any]:
         """The whole document as of now."""
+        moved = self.moving()
         with self._lock:
+            if moved.get("step", self._step) != self._step:  # steps are not told one by one
+                self._step = moved["step"]
+                self._facts["advanced"] = self._clock.stamp()
             facts = dict(self._facts)
         found = {
             "version": VERSION,
             "document": "status",
             **facts,
-            **self.moving(),
+            **moved,
             "elapsed": round(self._events.elapsed, 3),
             "heartbeat": self._clock.stamp(),
             "warnings": dict(self._events.warnings),

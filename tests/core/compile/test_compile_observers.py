@@ -13,6 +13,7 @@ from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.ir import Graph
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.text import write
+from sexpgpu_core.plan.plan import Region
 from sexpgpu_core.runtime.progress import evaluate
 from sexpgpu_core.spans import Source
 
@@ -231,3 +232,15 @@ def test_what_check_says_of_the_cost_is_the_work_of_the_observer() -> None:
     assert 0 < summary["diagnostics"]["share"] < 0.2
     with pytest.raises((Problem, Problems)):
         compiled(text("no/such"))
+
+
+def test_every_program_has_a_persistent_value_where_the_run_has_it() -> None:
+    """Step, observer and pass: one layout (45.33)."""
+    job, _ = compiled(text("grad/norm/**"))
+    layout = job.job.persistent
+    plans = [unit.plan for unit in job.job.units]
+    assert len(plans) >= 2
+    for plan in plans:
+        held = [b for b in plan.buffers if b.region is Region.PERSISTENT]
+        assert held
+        assert all(b.offset == layout.offsets[b.name] for b in held)

@@ -31,6 +31,11 @@ def test_what_would_not_end_stops_with_its_code(code: str, text: str) -> None:
     assert time.process_time() - began < SECONDS
 
 
+def test_limits_are_counts_and_evaluation_ends_at_20_million_steps() -> None:
+    assert Limits().steps == 20_000_000
+    assert all(isinstance(limit, int) for limit in Limits())
+
+
 def test_every_kind_of_limit_is_in_the_table() -> None:
     codes = {code for code, _ in ROWS}
     assert {"E-LIMIT-STEPS", "E-LIMIT-DEPTH", "E-LIMIT-CELLS", "E-LIMIT-INTEGER"} < codes

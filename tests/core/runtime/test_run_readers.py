@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.experiment.declarations import CheckpointDeclaration
 from sexpgpu_core.runtime import afterwards, begin, control, documents, events, run, runs, watch
+from sexpgpu_core.runtime.clock import Clock
 from sexpgpu_core.runtime.signals import Signals
 
 BEST = CheckpointDeclaration(every=5, best=("val/loss", "min"))
@@ -216,10 +217,13 @@ def test_what_a_resume_drops_was_not_reported(tmp_path):
     assert not watched(ended.folder, f"train/loss<={low}")
 
 
-def begun(tmp_path):
+CLOCK = Clock()
+
+
+def begun(tmp_path, clock=CLOCK):
     return begin.begin(
         fake.a_job(tmp_path, 50), root=tmp_path / "runs", machine=fake.machine_of(),
-        loaders=fake.loaders_in(tmp_path),
+        loaders=fake.loaders_in(tmp_path), clock=clock,
     )  # fmt: skip
 
 
@@ -277,11 +281,19 @@ def test_a_run_whose_process_died_is_closed_by_another(tmp_path):
 
 
 def test_the_step_is_told_at_every_heartbeat_and_not_only_at_logs(tmp_path):
-    folder, seen = begun(tmp_path), []
+    now, seen = [1e9], []
+    folder = begun(tmp_path, clock=Clock(now=lambda: now[0]))
 
     def look():
+        now[0] += 1
         folder.status.write()
-        seen.append(documents.read(folder.path / "status.json", "status")["step"])
+        told = documents.read(folder.path / "status.json", "status")
+        seen.append(told["step"])
+        assert told["advanced"] == told["heartbeat"], "a step has finished since"
+        now[0] += 1
+        folder.status.write()
+        again = documents.read(folder.path / "status.json", "status")
+        assert again["advanced"] == told["advanced"] < again["heartbeat"], "none has"
 
     job = fake.a_job(tmp_path, 10, log_every=100, passes=(), checkpoint=CheckpointDeclaration())
     at = {3: look, 6: look}
@@ -298,3 +310,62 @@ def test_a_run_that_has_made_only_its_folder_is_compiling_while_its_lock_is_held
     )
     assert runs.read(folder.path).state == "lost"
     folder.close()
+
+
+def test_a_status_is_made_durable_once_at_the_end(tmp_path, monkeypatch):
+    replace, synced = documents.replace, []
+
+    def noted(path, document, sync=False):
+        synced.append((path.name, sync))
+        replace(path, document, sync)
+
+    monkeypatch.setattr(documents, "replace", noted)
+    fake.start(tmp_path, fake.a_job(tmp_path))
+    found = [sync for name, sync in synced if name == "status.json"]
+    assert len(found) > 3
+    assert found == [False] * (len(found) - 1) + [True]
+
+
+class Flying(fake.FakeSession):
+    """Launches that are done when they are asked for. `most`: at once."""
+
+    flying = most = 0
+
+    def program(self, name):
+        return Flown(self, name)
+
+    def launch(self, name, batch, scalars):
+        outcome = super().launch(name, batch, scalars)
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        return Launched(self, outcome)
+
+
+class Launched:
+    def __init__(self, session, outcome):
+        self._session, self._outcome = session, outcome
+
+    def done(self):
+        return False
+
+    def outcome(self, timeout=None):
+        self._session.flying -= 1
+        return self._outcome
+
+
+class Flown:
+    """A program of a session whose launches fly."""
+
+    def __init__(self, session, name):
+        self.session, self.name = session, name
+
+    def launch(self, batch, scalars):
+        return self.session.launch(self.name, batch, scalars)
+
+
+@pytest.mark.parametrize("flying", [1, 2])
+def test_no_more_launches_are_in_flight_than_is_said(tmp_path, flying):
+    session = Flying()
+    summary, _ = fake.start(tmp_path, fake.a_job(tmp_path), session, in_flight=flying)
+    assert summary.state == "finished"
+    assert (session.most, session.flying) == (flying, 0)
