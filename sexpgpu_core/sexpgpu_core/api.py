@@ -191,10 +191,15 @@ def compile(loaded: Loaded, device: Device, watch: Any = None) -> Compiled:
 def _check_precision(loaded: Loaded, device: Device) -> None:
     """E-DEVICE-OPERATION of a `:precision` that is none of the dtypes that a device computes in."""
     run, row = loaded.experiment.run, loaded.registry.get("devices", device.name)
-    if row is not None and run.precision not in row.dtypes:
-        told = f"{device.name} computes in {' '.join(row.dtypes)}, and the run in {run.precision}"
-        hint = "reference computes in every dtype: --device reference"
-        raise problem("E-DEVICE-OPERATION", told, hint=hint, operation="defrun").locate(run.span)
+    asked = {run.precision: run.span}
+    for loader in loaded.experiment.loaders.values():
+        for name, stage in loader.stages.items():
+            asked.setdefault(stage.precision or run.precision, loader.place(name, ("precision",)))
+    for precision, span in asked.items():
+        if row is not None and precision not in row.dtypes:
+            told = f"{device.name} computes in {' '.join(row.dtypes)}, not in {precision}"
+            hint = "reference computes in every dtype: --device reference"
+            raise problem("E-DEVICE-OPERATION", told, hint=hint).locate(span)
 
 
 def compile_run(loaded: Loaded, device: Device) -> Compiled:

@@ -312,16 +312,20 @@ def test_a_precision_that_its_device_does_not_compute_in_is_told(
     found: Registry, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("abcdefgh" * 40)
-    for precision, fine in (("f64", True), ("bf16", False)):
-        path = tmp_path / f"{precision}.lisp"
-        text = NIBBLES.replace(":steps 3", f":steps 3 :precision :{precision}")
+    for where, precision, fine in (
+        (":steps 3", "f64", True),
+        (":steps 3", "bf16", False),
+        (":split (0 0.8)", "bf16", False),
+    ):
+        path = tmp_path / "x.lisp"
+        text = NIBBLES.replace(where, f"{where} :precision :{precision}")
         path.write_text(text.replace(":toy-nibbles", ":bytes"))
         for verb in ("check", "run"):
             done = program(verb, str(path), "--device", "toy", "--json")
             assert (done.returncode == 0) == fine, done.stdout
             if not fine:
                 assert "E-DEVICE-OPERATION" in done.stdout
-                assert "toy computes in f32 f64 i32 bool, and the run in bf16" in done.stdout
+                assert "toy computes in f32 f64 i32 bool, not in bf16" in done.stdout
 
 
 def test_a_broken_and_a_misspelt_plug_in_are_reported_and_stop_nothing(
