@@ -112,6 +112,7 @@ A weight sum of 0 gives loss 0 and gradient 0
 and counts in `data/empty`
   test_a_batch_that_weighs_nothing_is_counted_and_moves_nothing
   test_a_resume_goes_on_with_the_count_of_what_weighed_nothing
+  test_each_weight_sum_that_is_zero_counts
 # 5
 a pass compiles its graph for B rows and, if N mod (B) is not 0, for the rows that are left
   test_metrics_of_a_pass_are_of_all_its_examples_or_of_batches_by_their_rows

@@ -11,6 +11,7 @@ from ..ir.graph import Node, Value
 from ..records import NamedTuple
 from ..spans import Span
 from .dependence import MIXED, NONE
+from .regions import Weighed
 from .traced import Metric, Ratio
 from .tracer import Tracer
 
@@ -69,6 +70,8 @@ def note_mean(t: Tracer, found: Value, total: Value, count: int) -> None:
 def note_weighted(t: Tracer, found: Value, total: Value, weight: Value, each: Value) -> None:
     """The node is total / weight, or 0 where the weight is. `each`: the weights as they were
     given."""
+    if t.training:
+        t.region.weighed[found.node.id, found.result] = Weighed((found,), found.node.operands[0])
     if t.region is t.root:
         t.means[(found.node.id, found.result)] = (total, weight)
         t.weighed[found.node.id] = each

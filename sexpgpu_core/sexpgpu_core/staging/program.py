@@ -116,6 +116,7 @@ class Program:
             self._check_dependence(list(losses.values()), cutter)
             for number, ratio in enumerate(cutter.ratios.values()):
                 results.update(ratio.results(number))
+            results.update(_empty(t, cutter, losses))
         metrics = self._metrics(cutter, results, losses, training)
         for path, node in t.proposals.items():
             rows = t.states[path].rows
@@ -178,6 +179,15 @@ class Program:
                 if metric.name in batchwise:
                     self.evaluator.warn(_batchwise(metric, called))
         return found
+
+
+def _empty(t: Tracer, cutter: Cutter, losses: dict[str, Node]) -> dict[str, Node]:
+    """What counts weight sums of 0 that are of no ratio."""
+    if all(node in cutter.ratios for node, _ in t.root.weighed):
+        return {}
+    from .weighing import count_empty
+
+    return count_empty(t, cutter, losses.values())
 
 
 def _has_labels(node: GraphNode) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..diagnostics import problem
 from ..ir.builder import Builder
 from ..ir.graph import Value as Node
+from ..records import NamedTuple
 from ..spans import Span
 from .dependence import NONE, NUMBER_OF_ROW, ROW, BatchAxes
 from .traced import Trips
@@ -20,16 +21,25 @@ REMADE = frozenset(("constant", "iota"))
 """Leaves that cost nothing in a body."""
 
 
+class Weighed(NamedTuple):
+    """Weighted means of a region: `values` are what they reach, all of which count if one does;
+    `empty` says which have weights that sum to 0, a bool a mean, or their numbers in trips."""
+
+    values: tuple[Node, ...]
+    empty: Node
+
+
 class Region:
     """One graph being traced. `what`: the builtin whose function it is. `captures`: values of the
     region around it by name, in the order of their first use, numbered from `first`. `length`: how
     many trips a loop makes; `rows`: they count as rows of the batch (R1). `batch`: batch axes of
     the inputs that are no captures, where there are `examples` (how many). `span`: of the builtin's
-    call. `trips`: once it is a loop of the region around it, what it goes over."""
+    call. `trips`: once it is a loop of the region around it, what it goes over. `weighed`: weighted
+    means by their own value, those of loops by their count."""
 
     __slots__ = (
         *("_known", "batch", "builder", "captures", "examples", "first", "length", "outside"),
-        *("rows", "span", "trips", "what"),
+        *("rows", "span", "trips", "weighed", "what"),
     )
 
     def __init__(
@@ -52,6 +62,7 @@ class Region:
         self.rows = False
         self.batch: dict[str, int] = {}
         self.captures: dict[str, Node] = {}
+        self.weighed: dict[tuple[int, int], Weighed] = {}
         self._known: dict[tuple[int, int], Node] = {}
 
     def reach(self, value: Node, home: Region) -> Node:

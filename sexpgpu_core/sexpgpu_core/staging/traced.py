@@ -70,6 +70,11 @@ class Ratio(NamedTuple):
         return {f"ratio:{number}:{name}": getattr(self, name) for name in self._fields}
 
 
+EMPTY_BLOCK, EMPTY_STEP = "empty:block", "empty:step"
+"""Results of a traced stage: how many weight sums are 0 that no ratio has, of a block and of what
+no example reaches."""
+
+
 def ratios_of(graph: Graph) -> list[Ratio]:
     """Those of a traced graph, in order."""
     numbers = [name.split(":")[1] for name in graph.results if name.endswith(":node")]
@@ -133,8 +138,9 @@ class Traced(NamedTuple):
     Results of `graph`: "loss" or "loss:NAME" each (f32 or f64 scalars; a pass has none),
     "metric:NAME:sum" and "metric:NAME:weight", or "metric:NAME:value" (f32 scalars, or f64),
     "proposal:PATH" (next value of a state, training mode only), "ratio:I:node", "ratio:I:total"
-    and "ratio:I:weight" of each weighted mean that the losses are made of (see Ratio), "over:I"
-    (what a pass gathers of a batch; inputs of kind "over" and that name are the whole of it).
+    and "ratio:I:weight" of each weighted mean that the losses are made of (see Ratio),
+    "empty:block" and "empty:step" (f32 scalars, where other weight sums may be 0), "over:I" (what
+    a pass gathers of a batch; inputs of kind "over" and that name are the whole of it).
     """
 
     graph: Graph

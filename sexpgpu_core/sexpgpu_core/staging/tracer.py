@@ -39,6 +39,7 @@ class Tracer:
         self.checkpoints = 0
         self.context = context
         self.full = context.full
+        self.training = context.place == "O"  # whether a loss is traced that a step minimises
         self.rows = rows
         self.part = "objective"
         self.mode = str(context.values.get("mode", ":train"))

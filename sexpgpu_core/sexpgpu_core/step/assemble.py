@@ -12,7 +12,7 @@ from functools import reduce
 
 from ..autodiff import GradientBuilder, differentiate
 from ..ir import Builder, Graph, Operations, Value
-from ..staging.traced import Optimization, Traced, ratios_of
+from ..staging.traced import EMPTY_BLOCK, EMPTY_STEP, Optimization, Traced, ratios_of
 from .blocks import inline, unroll
 from .scaling import seed, unscaled
 from .updates import (
@@ -59,7 +59,7 @@ def build_step(
     _metrics(b, traced, blocks, results)
     guard = guard or scaled
     _commit(b, traced, optimization, blocks, losses, gradients, guard, results)
-    _empty(b, traced, blocks[0], results)
+    _empty(b, traced, blocks, results)
     b.graph.results = results
     return b.graph
 
@@ -142,18 +142,22 @@ def _metrics(
 
 
 def _empty(
-    b: Builder, traced: Traced, block: Mapping[str, Value], results: dict[str, Value]
+    b: Builder, traced: Traced, blocks: list[Mapping[str, Value]], results: dict[str, Value]
 ) -> None:
-    """How many weighted means of the losses weigh nothing in the whole step (45.4). The test is of
-    all blocks in each; where a weight is known to be another number, none is left."""
+    """How many weight sums of the losses are 0 in the whole step (45.4). A ratio's test is of all
+    blocks in each; where a weight is known to be another number, none is left."""
+    block = blocks[0]
     tests = [
         block[f"ratio:{number}:node"].node.operands[0]
         for number, ratio in enumerate(ratios_of(traced.graph))
         if ratio.node.node.operation == block[f"ratio:{number}:node"].node.operation == "where"
     ]
-    if not tests:
-        return
     counts = [b("cast", test, dtype="f32") for test in tests]
+    counts += [each[EMPTY_BLOCK] for each in blocks if EMPTY_BLOCK in each]
+    counts += [block[EMPTY_STEP]] if EMPTY_STEP in block else []
+    counts = [c for c in counts if c.node.operation != "constant" or c.node.get("value")]
+    if not counts:
+        return
     results["empty"] = reduce(lambda total, count: b("add", total, count), counts)
 
 

@@ -19,7 +19,7 @@ from ..faults import describe
 from ..host import tracer
 from ..origins import place_of, within
 from ..promote import integer, node_of
-from ..regions import Region
+from ..regions import Region, Weighed
 from ..segments import segmented
 from ..structure import TENSOR, Structure, leaves, put_together, structure_of, told
 from ..table import tensor_builtin
@@ -174,15 +174,28 @@ class _Loop:
         if region.counted:
             operands[region.number] = b("iota", dtype="i32", shape=(self.length,), axis=0)
         operands.update(region.captures)
-        body = region.builder.graph
+        body, own = region.builder.graph, len(region.builder.graph.results)
+        counts = _counts(region)
         region.trips = Trips(body, operands, self.length, reverse)
         if every is None or every >= self.length:
             found = loops.scan(b, body, operands, self.length, reverse, save)
         else:
             found = segmented(b, body, operands, self.length, reverse, save, every)
-        values = list(found.values())
+        for names, empty in counts:
+            count = found[empty]
+            reached = tuple(found[n] for n in names)
+            t.region.weighed[count.node.id, count.result] = Weighed(reached, count)
+        values = list(found.values())[:own]
         last, ys = values[: len(start)], values[len(start) :]
         return last, [_from_front(t, v, axis_of(self.name, self.axis, len(v.shape))) for v in ys]
+
+
+def _counts(region: Region) -> list[tuple[list[str], str]]:
+    if not region.weighed:
+        return []
+    from ..weighing import stacked_counts
+
+    return stacked_counts(region)
 
 
 def stacked(nodes: list[Node], first: int) -> dict[str, Node]:
