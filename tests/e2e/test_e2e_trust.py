@@ -108,6 +108,12 @@ def test_reads_of_a_test_stage_are_counted_over_attempts_and_told(folder: Folder
     compared = folder.quick("runs", "compare", "none", "it").out.splitlines()
     (row,) = [line for line in compared if "reads" in line]
     assert row.split() == ["reads", "of", ":test", "0", "6"]
+    table = folder.quick("runs", "--json").document
+    validate(table)
+    assert {run["run"]: run["test_reads"] for run in table["runs"]} == {"it": 6, "none": 0}
+    sides = folder.quick("runs", "compare", "none", "it", "--json").document
+    validate(sides)
+    assert [sides[side]["test_reads"] for side in "ab"] == [0, 6]
     validate(folder.quick("runs", "--json").document)
 
 

@@ -118,6 +118,7 @@ def _side(run: Run) -> dict[str, Any]:
         "selection": manifest["selection"],
         "experiment_id": manifest["experiment_id"],
         "ir_sha256": manifest["ir_sha256"],
+        "test_reads": run.test_reads,
     }
 
 

@@ -145,6 +145,7 @@ def row(run: Run) -> dict[str, Any]:
         "parent": _parent(manifest.get("parent")),
         "exit": told.get("exit"),
         "error": error.get("code"),
+        "test_reads": run.test_reads,
     }
 
 
