@@ -178,20 +178,33 @@ def test_the_checked_build_poisons_what_programs_leave(monkeypatch: pytest.Monke
     monkeypatch.setenv("SEXPGPU_CHECK", "1")
     checked = trained(CpuDevice())
     assert np.array(plain[0]).tobytes() == np.array(checked[0]).tobytes()
-    assert poisoned() > 0.9
+    share, before = poisoned()
+    assert share > 0.9  # also where a value has had its last reader
+    assert before == [(0, "whole", 0xFF)] * 2
     monkeypatch.delenv("SEXPGPU_CHECK")
-    assert poisoned() < 0.1
+    share, before = poisoned()
+    assert share < 0.1
+    assert before == []
 
 
-def poisoned() -> float:
-    """The share of the transient region that a launch leaves with all bits set."""
-    session = opened(CpuDevice())
-    found = session._transient.array("u1", (session._transient.size,))
+def poisoned() -> tuple[float, list[Any]]:
+    """The share of the transient region that launches leave with all bits set, and what was filled
+    before each."""
+    session, before = opened(CpuDevice()), []
+    memory = session._transient
+    found, fill = memory.array("u1", (memory.size,)), memory.fill
     found[:] = 0
-    session.program("step").launch(batch(np.random.default_rng(0)), {LR: 0.1}).outcome()
+
+    def noted(offset: int, size: int, byte: int) -> None:
+        before.append((offset, "whole" if size == memory.size else size, byte))
+        fill(offset, size, byte)
+
+    memory.fill = noted
+    for _ in range(2):
+        session.program("step").launch(batch(np.random.default_rng(0)), {LR: 0.1}).outcome()
     share = float((found == 0xFF).mean())
     session.close()
-    return share
+    return share, before
 
 
 def test_an_operation_that_nothing_does_is_named() -> None:

@@ -55,7 +55,16 @@ def knob_datum(name: str, text: str, specifier: Value) -> Value:
         raise problem(
             "E-KNOB-VALUE", f"{name} = {text}", hint=f"write t or nil: -s {name}=t", knob=name
         )
-    return read_datum(text, f"the value of knob {name}")
+    datum = read_datum(text, f"the value of knob {name}")
+    if _quoted(datum):  # nothing evaluates it
+        hint = f"without the quote: -s '{name}={lisp_text(datum.cdr.car)}'"
+        raise problem("E-KNOB-VALUE", f"{name} = {text} is quoted", hint=hint, knob=name)
+    return datum
+
+
+def _quoted(datum: Value) -> bool:
+    quote = datum.__class__ is Cons and getattr(datum.car, "name", "") == "QUOTE"
+    return quote and datum.cdr.__class__ is Cons
 
 
 def _admits_string(specifier: Value) -> bool:
