@@ -109,13 +109,8 @@ def load(
         steps=steps,
         seed=seed,
         point=(point.name, point.values) if point is not None else None,
-        sources=SourceKinds(rows),
-        tokenizers=Tokenizers(rows),
-        base=str(base),
         limits=Limits(**(here.limits if limits is None else limits)),
-        hash_files=fingerprint,
-        statistic=statistics(rows, base),
-        encodings=encodings(rows, base),
+        **_reading(rows, base),
     )
     chosen = experiment.run.diagnostics.joined(diagnostics)
     experiment = experiment._replace(run=experiment.run._replace(diagnostics=chosen))
@@ -303,6 +298,18 @@ def _stopped(found: list[Diagnostic], evaluator: Any, source: Source | None) -> 
     return CheckReport(ordered([*found, *warnings]), reached, False, None, None, output)
 
 
+def _reading(rows: Registry, base: Path) -> dict[str, Any]:
+    """What reads the data that a text names."""
+    return {
+        "sources": SourceKinds(rows),
+        "tokenizers": Tokenizers(rows),
+        "base": str(base),
+        "hash_files": fingerprint,
+        "statistic": statistics(rows, base),
+        "encodings": encodings(rows, base),
+    }
+
+
 def library(source: Source, registry: Registry | None = None) -> Evaluator:
     """The evaluator of a file that is no run: a module, or definitions and forms alone."""
     from .evaluator.machine import Limits
@@ -314,6 +321,7 @@ def library(source: Source, registry: Registry | None = None) -> Evaluator:
         modules=Modules(rows),
         read_file=lambda path: read_text(Path(path)),
         limits=Limits(**settings().limits),
+        **_reading(rows, base_of(source)),
     )
 
 

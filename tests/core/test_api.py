@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sexpgpu_core import api, inspection
-from sexpgpu_core.diagnostics import Problems
+from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.spans import Source
 
 MODULE = """(provide while)
@@ -30,6 +30,16 @@ def test_a_form_is_evaluated_in_a_file_that_is_no_run() -> None:
     assert inspection.evaluate(Source("m.lisp", MODULE), "(hidden 4)")[0][0] == "16"
     with pytest.raises(Problems):
         inspection.evaluate(Source("m.lisp", "(car 1)"), "1")
+
+
+def test_a_file_that_is_no_run_reads_its_data() -> None:
+    loader = "(defloader d (source (digits)) (stage :train) (batch 2))\n"
+    text = loader + "(defparameter *most* (stage-stat (d :train) image :max))"
+    for form, told in (("*most*", "16.0"), ("(loader-info d :examples)", "1797")):
+        assert inspection.evaluate(Source("m.lisp", text), form, run=True)[0][0] == told
+    with pytest.raises(Problem) as raised:
+        inspection.evaluate(Source("m.lisp", loader), "(loader-batch d :train 1)")
+    assert "of a run file" in raised.value.diagnostic.message
 
 
 def test_a_selection_asks_for_a_run() -> None:

@@ -206,6 +206,25 @@ def test_a_number_that_is_not_there_is_told(old: str, new: str, code: str) -> No
     assert code in codes(changed("normalized", (old, new)))
 
 
+def test_a_stage_that_is_not_there_is_told_at_its_words() -> None:
+    source = changed("normalized", ("(digits :train) image :std", "(digits :trian) image :std"))
+    (told,) = [d for d in api.check(source).diagnostics if d.code == "E-LOADER-STAGE"]
+    assert (told.span and told.span.text, told.hint) == ("(digits :trian)", "did you mean :train?")
+
+
+def test_a_number_of_a_split_beside_what_it_does_not_fit_is_told_as_any_tensor() -> None:
+    call = "(- label (stage-stat (digits :train) label :count-by 10))"
+    text = (HERE / "normalized.lisp").read_text(encoding="utf-8")
+    start = text.index("(defun prepare")
+    more = f"(defun prepare (&key image label)\n  (batch :image image :label {call}))\n"
+    end = text.index("(def", start + 1)
+    said = api.check(Source(str(HERE / "x.lisp"), text[:start] + more + text[end:])).diagnostics
+    (told,) = [d for d in said if d.is_error]
+    assert (told.code, told.span and told.span.text) == ("E-DTYPE-MIX", call)
+    notes = [note.message for note in told.related]
+    assert "operand 2 is f32 (10), data that is read before the run" in notes
+
+
 def test_values_that_are_not_counted_end_the_run(tmp_path: Path) -> None:
     source = changed("normalized", ("label :count-by classes", "label :count-by 5"))
     path = tmp_path / "few.lisp"

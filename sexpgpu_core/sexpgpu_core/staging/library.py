@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..diagnostics import Diagnostic
@@ -19,9 +19,14 @@ def library(
     modules: Any = None,
     read_file: Callable[[str], str] | None = None,
     limits: Limits | None = None,
+    sources: Mapping[str, Any] = {},
+    **reading: Any,
 ) -> Evaluator:
-    """The evaluator of a text that is no run: a module, or definitions and forms alone."""
-    collector = Collector({}, {})
+    """The evaluator of a text that is no run: a module, or definitions and forms alone. `reading`:
+    what else reads data, as `declare` has it."""
+    collector = Collector(sources, {})
+    for name, value in reading.items():
+        setattr(collector, name, value)
     collector.main = source.name
     evaluator = Evaluator(modules=modules, read_file=read_file, limits=limits or Limits())
     evaluator.host = Host(collector)

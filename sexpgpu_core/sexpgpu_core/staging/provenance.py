@@ -15,7 +15,7 @@ from .arguments import shape_text
 from .attempt import Attempt
 from .origins import place_of, within
 from .regions import Region
-from .tensor import Handle, Tensor
+from .tensor import FileTensor, Handle, Tensor
 from .tracer import Tracer
 
 MOST = 4
@@ -50,6 +50,8 @@ def _named(attempt: Attempt) -> Iterator[tuple[str, Value]]:
 def _note(t: Tracer, name: str, value: Value, call: Span | None, message: str) -> Related | None:
     if value.__class__ is Handle:
         return Related(f"{name} is {value.type}, a constant of the file", None)
+    if value.__class__ is FileTensor:
+        return Related(f"{name} is {value.type}, data that is read before the run", None)
     node, region = value.value.node, value.region
     told = f"{name} is {value.type}"
     if node.operation == "input":

@@ -109,7 +109,7 @@ def _batch(name: str, stage: Slot, number: Slot) -> Value:
     if at.batches is None:
         raise problem(
             "E-STAGE-OUTSIDE",
-            "loader-batch stands outside of `sexpgpu eval`",
+            "loader-batch stands outside of `sexpgpu eval` of a run file",
             hint="prepare, objective and evaluate take the fields of a batch as keywords",
         )
     loader, step = at.batches[name], number.integer(0)

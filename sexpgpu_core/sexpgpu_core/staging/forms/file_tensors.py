@@ -166,6 +166,12 @@ def _number(
             f"no loader {loader}",
             hint=f"did you mean {near}?" if near else "declare it by (defloader ...) before this",
         ).locate(d.span)
+    if stage not in declared.stages:
+        near = nearest(stage, declared.stages)
+        known = "stages: " + " ".join(f":{s}" for s in declared.stages)
+        hint = f"did you mean :{near}?" if near else known
+        told = f"loader {loader} has no stage :{stage}"
+        raise problem("E-LOADER-STAGE", told, hint=hint).locate(element_span(written))
     assert collector.statistic is not None
     try:
         axes = None if axis is None else integers("stage-stat", "axis", axis.value)

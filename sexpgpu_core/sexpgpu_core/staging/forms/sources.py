@@ -35,7 +35,8 @@ def read_source(d: Declaration, tail: Cons, more: tuple[str, ...] = ()) -> ReadS
     """A source; E-SOURCE-UNKNOWN and E-OPTION name the nearest. `more`: options beside a kind's."""
     form = tail.car
     if form.__class__ is not Cons or form.car.__class__ is not Symbol:
-        raise d.refuse("a source is a list with its kind first", tail, hint='(text-files "a.txt")')
+        hint = '(npy "a.npy")' if d.head == "file-tensor" else '(text-files "a.txt")'
+        raise d.refuse("a source is a list with its kind first", tail, hint=hint)
     kind, span = form.car.name.lower(), form.span
     if kind == "mixture":
         rows: list[Any] = []
