@@ -107,7 +107,9 @@ RULES: dict[int, str] = {
     " test_value_and_grad_gives_the_value_first",
     47: "test_data_that_is_drawn_has_no_fields_and_no_end"
     " test_rows_that_are_drawn_without_a_field_are_others_in_each_block"
-    " test_a_field_with_a_default_need_not_be_there",
+    " test_a_field_with_a_default_need_not_be_there"
+    " test_a_file_is_run_in_f64_by_its_precision_alone"
+    " test_numbers_of_a_file_are_rounded_to_f64_alone",
     48: "test_a_row_is_the_mean_and_the_deviation_of_its_folds"
     " test_folds_hold_out_each_example_once",
     49: "W-STAT-LEAK test_numbers_of_a_split_are_of_that_split_alone"
