@@ -53,7 +53,7 @@ def partial_passes(
             yield diagnostic(
                 "W-EVAL-PARTIAL",
                 f"pass {p.name} sees {seen:,} of {there:,} examples, {seen / there:.0%}",
-                span=p.span,
+                span=option_span(p.span, "batches") or p.span,
                 hint="leave :batches out, or add a pass over all at the end",
                 name=p.name,
                 seen=seen,

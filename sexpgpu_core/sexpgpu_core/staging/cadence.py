@@ -88,7 +88,7 @@ def not_kept(experiment: Experiment) -> list[Diagnostic]:
         diagnostic(
             "E-OPTION-VALUE",
             f'pass {p.name} reads the checkpoint of the best "{p.weights[1]}", and none is kept',
-            span=p.span,
+            span=option_span(p.span, "weights") or p.span,
             hint=f'(defrun ... :checkpoint (:best ("{p.weights[1]}" :min)))',
             option=":weights",
         )

@@ -18,6 +18,7 @@ from ...experiment.declarations import (
     TargetDeclaration,
 )  # fmt: skip
 from ...reader import element_span
+from ..faults import option_span
 from ..host import host
 from ..syntax import (
     LARGEST,
@@ -311,14 +312,14 @@ def _check_pass(d: Declaration, name: str, read: dict[str, Any]) -> None:
                 f"pass {name} says :{key} and no :{needs}, so it says nothing",
                 hint=f"leave :{key} out, or give :{needs}",
                 option=":" + key,
-            ).locate(d.span)
+            ).locate(option_span(d.span, key) or d.span)
     if isinstance(read.get("weights"), list) and ("every" in read or _steps(read) != ["end"]):
         raise problem(
             "E-OPTION-VALUE",
             f"pass {name} reads the best weights, which are known at the end",
             hint=":at (:end), and no :every",
             option=":weights",
-        ).locate(d.span)
+        ).locate(option_span(d.span, "weights") or d.span)
 
 
 def _steps(read: dict[str, Any]) -> list[int | str]:
