@@ -93,7 +93,13 @@ def check_experiment(
     if speed is not None:
         from .forecast import predicted, workload
 
-        load = workload(found["work"], traces, found["flops"], found["memory"]["peak_bytes"])
+        load = workload(
+            found["work"],
+            traces,
+            found["flops"],
+            found["memory"]["peak_bytes"],
+            found["persistent"],
+        )
         summary["predicted"] = predicted(load, speed)
     return summary
 

@@ -17,13 +17,14 @@ from ..plan.work import Work
 from ..records import NamedTuple
 from ..staging.optimize import cycle
 from .stages import observer_of, steps_of
+from .summary import shared_bytes
 
 if TYPE_CHECKING:
     from .pipeline import Compiled
     from .stages import PassTrace
     from .traces import Traces
 
-VERSION = 2
+VERSION = 3
 KIND = "speeds"
 ERROR = 2.0
 """A prediction is within this factor of the truth on a machine that does nothing else."""
@@ -35,7 +36,8 @@ class Speed(NamedTuple):
     """Of a device with so many threads. `product`, `convolution`: (FLOPs of a call, FLOP/s) from
     small ones to great ones; `moved`: (bytes that a program works on, bytes/s); `operations`:
     additions/s; `call`, `launch`: seconds that a call, and a launch with what the loop does, cost
-    beside."""
+    beside. `save`: seconds of a checkpoint of nothing, whose files are synced; `written`: bytes/s
+    of a great one."""
 
     product: Speeds
     moved: Speeds
@@ -44,6 +46,8 @@ class Speed(NamedTuple):
     launch: float
     threads: int
     convolution: Speeds
+    save: float
+    written: float
 
     @property
     def basis(self) -> str:
@@ -72,13 +76,16 @@ class Speed(NamedTuple):
 
 class Workload(NamedTuple):
     """`work`: program -> rows of one launch as plan.work.Work has them; `launches`: how often each
-    is launched in the whole run; `bytes`: that the programs work on."""
+    is launched in the whole run; `bytes`: that the programs work on; `saves`: checkpoints that fall
+    due, of `saved` bytes each."""
 
     work: Mapping[str, Sequence[Sequence[int]]]
     launches: Mapping[str, int]
     step: str  # the program of a step
     flops: int
     bytes: int
+    saves: int = 0
+    saved: int = 0
 
 
 def known(device: str, threads: int | None) -> Speed | None:
@@ -104,14 +111,15 @@ def _stamp(device: str, threads: int | None) -> tuple[Any, ...]:
 
 
 def _speed(found: Sequence[Any]) -> Speed:
-    product, moved, operations, call, launch, threads, convolution = found
+    product, moved, operations, call, launch, threads, convolution, save, written = found
 
     def points(of: Sequence[Sequence[float]]) -> Speeds:
         return tuple((int(size), float(rate)) for size, rate in of)
 
     return Speed(
-        points(product), points(moved), operations, call, launch, threads, points(convolution)
-    )
+        points(product), points(moved), operations, call, launch, threads, points(convolution),
+        save, written,
+    )  # fmt: skip
 
 
 def predicted(load: Workload, speed: Speed) -> dict[str, Any]:
@@ -123,9 +131,18 @@ def predicted(load: Workload, speed: Speed) -> dict[str, Any]:
         "step_s": _rounded(each[load.step]),
         "flops_per_step": load.flops,
         "bytes_per_step": moved,
-        "total_s": _rounded(total),
+        "total_s": _rounded(_with_saves(total, load, speed)),
         "basis": speed.basis,
     }
+
+
+def _with_saves(seconds: float, load: Workload, speed: Speed) -> float:
+    """Checkpoints are written beside the steps, one after another: a save waits for the one before,
+    and the end for the last."""
+    if not load.saves:
+        return seconds
+    each = speed.save + load.saved / speed.written
+    return max(seconds + each, seconds / load.saves + load.saves * each)
 
 
 def _rounded(seconds: float) -> float:
@@ -205,19 +222,37 @@ def _times(trace: PassTrace, steps: int) -> int:
     return regular + len(own) + (ends and steps not in points)
 
 
+def saves(traces: Traces) -> int:
+    """Checkpoints that fall due, that of the end among them; which are best is not known before."""
+    declared, last = traces.experiment.run.checkpoint, traces.steps
+    own = {at for at in declared.at if not isinstance(at, str) and at < last}
+    if declared.every:
+        own = {at for at in own if not at or at % declared.every}
+        return max(0, last - 1) // declared.every + len(own) + 1
+    return len(own) + 1
+
+
 def forecast(compiled: Compiled, operations: Any, speed: Speed) -> dict[str, Any]:
     """`predicted` of what was compiled."""
     from ..plan.work import works
 
     work, summary = works(compiled.job.units, operations), compiled.job.summary
     peak = summary["memory"]["peak_bytes"]
-    return predicted(workload(work, compiled.traces, summary["flops_per_step"], peak), speed)
+    saved = compiled.job.persistent.saved_bytes
+    load = workload(work, compiled.traces, summary["flops_per_step"], peak, saved)
+    return predicted(load, speed)
 
 
 def workload(
-    work: Mapping[str, Sequence[Sequence[int]]], traces: Traces, flops: int, footprint: int
+    work: Mapping[str, Sequence[Sequence[int]]],
+    traces: Traces,
+    flops: int,
+    footprint: int,
+    saved: int,
 ) -> Workload:
-    """`work`: of every program; the step is that of the first stage."""
+    """`work`: of every program; the step is that of the first stage. `saved`: bytes of all that
+    is persistent."""
     key = next(iter(traces.stages))
     first = next(iter(steps_of(key, traces.stages[key], traces.stages)))
-    return Workload(work, launches(traces), first, flops, footprint)
+    times, each = saves(traces), saved - shared_bytes(traces)
+    return Workload(work, launches(traces), first, flops, footprint, times, max(0, each))

@@ -7,10 +7,15 @@ what is measured is what a run will have.
 from __future__ import annotations
 
 import math
+import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..caches import cache_folder
+from ..checkpoint.disk import Disk
 from ..device import Device, Unit
 from ..ir import Builder, Operations, Value
 from ..plan.make import layout_persistent
@@ -27,6 +32,8 @@ LONG = 0.1
 """Seconds of a launch after which greater ones are not tried."""
 PATIENCE = 0.5
 """Seconds after which a trial is not repeated: a launch that another program held up is."""
+GREAT = 1 << 24
+"""Bytes of a checkpoint by which the speed of writing is measured."""
 LOOP = 1.2e-4
 """Seconds that the loop takes for a step beside its launch: batch, step scalars, events."""
 
@@ -100,9 +107,37 @@ def measure(device: Device, operations: Operations, threads: int) -> list[Any]:
     }
     session = device.open(list(units.values()), layout_persistent({}), threads=threads)
     try:
-        return _speeds(session, units, operations, threads or facts.cores or 1)
+        found = _speeds(session, units, operations, threads or facts.cores or 1)
+        return [*found, *_writing(cache_folder())]
     finally:
         session.close()
+
+
+def _writing(folder: Path) -> tuple[float, float]:
+    """Seconds of a checkpoint of nothing, and bytes/s of a great one: its files as they are
+    written, beside the caches. Where nothing can be written both cost nothing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".tmp-") as scratch:
+            small = statistics.median(_saved(Path(scratch, str(n)), 64) for n in range(TIMES))
+            great = _saved(Path(scratch, "great"), GREAT)
+    except OSError:
+        return 0.0, 1e18
+    return small, GREAT / max(great - small, 0.1 * great)
+
+
+def _saved(folder: Path, size: int) -> float:
+    """Seconds of writing a checkpoint: parameters, optimizer, states, the manifest last; a log that
+    is synced before its name is there."""
+    disk, piece = Disk(), bytes(min(size, 1 << 20))
+    start = time.perf_counter()
+    disk.make(folder)
+    for name, pieces in (("a", size // len(piece)), ("b", 1), ("c", 1), ("last", 1), ("log", 1)):
+        disk.write(folder / name, [piece] * pieces if name == "a" else [piece[:64]])
+    disk.sync(folder)
+    disk.rename(folder, folder.with_suffix(".whole"))
+    disk.sync(folder.parent)
+    return time.perf_counter() - start
 
 
 def _unit(name: str, trial: Trial, device: Device, operations: Operations) -> Unit:

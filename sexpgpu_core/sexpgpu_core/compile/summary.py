@@ -155,9 +155,14 @@ def _disk(traces: Traces, persistent: int) -> int:
     due = steps // declared.every if declared.every else 0
     due += sum(isinstance(at, int) and at <= steps for at in declared.at) + 1
     kept = due if declared.keep is None else min(due, declared.keep)
-    shared = sum(type.bytes for type in fixed(traces).values())
+    shared = shared_bytes(traces)
     each = max(0, persistent - shared)
     return each * (kept + (declared.best is not None) + (due > kept)) + shared
+
+
+def shared_bytes(traces: Traces) -> int:
+    """Bytes of what never changes, which all checkpoints of a run share."""
+    return sum(type.bytes for type in fixed(traces).values())
 
 
 def _precision(stage: StageTrace) -> dict[str, Any]:
