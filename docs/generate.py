@@ -22,6 +22,7 @@ from sexpgpu_core import config, hookspecs, plugins
 from sexpgpu_core.data.kinds import SOURCES
 from sexpgpu_core.diagnostics import Diagnostic, Problems, catalogue
 from sexpgpu_core.diagnostics.example import Example, example
+from sexpgpu_core.diagnostics.facts import facts_line
 from sexpgpu_core.diagnostics.render_text import render
 from sexpgpu_core.entries import VerbEntry
 from sexpgpu_core.evaluator.definitions import BUILTINS
@@ -48,7 +49,9 @@ def codes() -> str:
             if row.phase == phase:
                 edit = " May come with an edit." if row.edit else ""
                 said = f"{row.title[0].upper()}{row.title[1:]}. {row.meaning} {row.fix}{edit}"
+                facts = facts_line(row.code)
                 lines += [f"### {row.code}", _filled(said), ""]
+                lines += [_filled(facts), ""] if facts else []
                 lines += _example(example(row.code))
     return "\n".join(lines).rstrip()
 

@@ -80,7 +80,10 @@ all or nothing
 refused when `old` is not what stands there
   test_an_edit_of_another_text_than_stands_there_is_left
   test_a_file_that_was_saved_since_it_was_read_is_not_written_over
-`facts` are typed
+`facts` are typed and named on the code's page
+  test_every_fact_that_the_sources_give_is_in_the_table
+  test_the_line_of_a_page_names_each_with_its_type
+  test_a_wrong_example_raises_its_code_and_a_right_one_does_not
   test_facts_are_bounded_and_never_not_json
 # A5
 Exit 0 needs complete and no error

@@ -14,6 +14,8 @@ from code_reasons import NAMED, NOT_YET, SHOWN_BY
 from sexpgpu_cli import main
 from sexpgpu_core.diagnostics import Diagnostic, catalogue, lookup
 from sexpgpu_core.diagnostics.example import FRAMES, Example, examples
+from sexpgpu_core.diagnostics.facts import facts_of
+from sexpgpu_core.diagnostics.render_json import value_json
 
 ROOT = Path(__file__).parents[2]
 ALL = examples()
@@ -53,6 +55,7 @@ def test_a_wrong_example_raises_its_code_and_a_right_one_does_not(
     beside(example, folder)
     text = whole(example, example.wrong)
     said = found(text, folder)
+    assert [d for d in said if not as_listed(d)] == []
     mine = [d for d in said if d.code == example.code]
     other = {"E-MISSING"} if example.frame == "alone" else set()
     assert mine, [(d.code, d.message) for d in said]
@@ -63,6 +66,20 @@ def test_a_wrong_example_raises_its_code_and_a_right_one_does_not(
     assert example.code not in codes(right)
     assert {d.code for d in right if d.is_error} <= other
     _check_edit(mine[0], text, said, folder, other)
+
+
+KINDS = {"text": str, "integer": int, "number": (int, float), "boolean": bool, "list": list}
+
+
+def as_listed(d: Diagnostic) -> bool:
+    """Whether the facts of a diagnostic are those of its code's page, and of the types told."""
+    told = facts_of(d.code)
+    for name, value in d.facts.items():
+        shown, kinds = value_json(value), told.get(name, "").split("|")
+        fits = isinstance(shown, tuple(KINDS[k] for k in kinds if k in KINDS))  # type: ignore[arg-type]
+        if not fits and not (shown is None and "null" in kinds):
+            return False
+    return True
 
 
 def _check_edit(

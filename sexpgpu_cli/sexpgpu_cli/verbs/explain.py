@@ -11,6 +11,7 @@ import click
 
 from sexpgpu_core.diagnostics import Code, Problem, catalogue, nearest, problem
 from sexpgpu_core.diagnostics.example import example
+from sexpgpu_core.diagnostics.facts import facts_line, facts_of
 from sexpgpu_core.records import NamedTuple
 
 from .. import explain_text, files, names
@@ -156,6 +157,9 @@ def page(invocation: Invocation, row: Code) -> Answer:
     told = document("code", **row._asdict(), wrong=wrong, right=right)
     told["edit"] = row.edit
     lines = [f"{row.severity}[{row.code}]: {row.title}", "", row.meaning, "", f"help: {row.fix}"]
+    if facts := facts_of(row.code):
+        told["facts"] = facts
+        lines += ["", facts_line(row.code)]
     if wrong:
         where = PLACES.get(getattr(shown, "frame", ""), "")
         lines += ["", f"Wrong{where}:", indent(wrong, "  "), "Right:", indent(right, "  ")]
