@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
 from sexpgpu_core import api, inspection
 from sexpgpu_core.diagnostics import Problem, Problems
+from sexpgpu_core.evaluator.modules import Module
 from sexpgpu_core.spans import Source
 
 MODULE = """(provide while)
@@ -73,3 +75,47 @@ def test_a_module_that_is_not_there_has_the_nearest_as_an_edit(
     assert found.edit is not None
     (change,) = found.edit.changes
     assert change.new.strip('"') == meant
+
+
+EVERYTHING = """
+(require "sexpgpu/nn")
+(require "sexpgpu/optim")
+(defstruct point (x 1) (y 2))
+(defstruct (pair (:type list)) a b)
+(defclass thing () ((a :initarg :a :initform 3 :accessor thing-a)))
+(defclass more (thing) ())
+(defgeneric area (x))
+(defmethod area ((x thing)) (thing-a x))
+(defmethod area ((x more)) (+ 1 (call-next-method)))
+(deftype small () '(integer 0 9))
+(define-condition oops (error) ((why :initarg :why)))
+(defun twice (x) (* 2 x))
+(define-compiler-macro twice (x) `(+ ,x ,x))
+(defsetf first-x (p) (v) `(setf (point-x ,p) ,v))
+(defmacro listed (x) `(list ,x))
+(define-symbol-macro eight (twice 4))
+(defknob width 8 "Width." :type small)
+(defloader d (source (digits)) (batch 8) (stage :train))
+(defmodel net (x)
+  (defstate seen () :init 0.0)
+  (setf seen (+ seen 1.0))
+  (nn:linear (relu (nn:linear x width)) (+ 6 (area (make-instance 'more)))))
+(defun objective (&key image label)
+  (assert (typep (point-y (make-point)) 'small))
+  (assert (equal (listed 8) (list eight)))
+  (mean (nn:cross-entropy (net image) label)))
+(defun optimizer () (groups (group :rest (optim:adamw :lr 1e-3))))
+(defrun :steps 1)
+"""
+
+
+def test_what_a_file_defines_goes_with_it(tmp_path: Path) -> None:
+    """Nothing of a file stays in the process: not its classes, types, structures, models."""
+    path = tmp_path / "x.lisp"
+    path.write_text(EVERYTHING)
+    for number in range(2):
+        assert api.check(path).complete
+        assert api.run(path, runs_root=tmp_path, name=f"r{number}").exit == 0
+    gc.collect()
+    sources = [o for o in gc.get_objects() if o.__class__ is Module]
+    assert [o.path for o in sources if o.path.endswith("x.lisp")] == []

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..diagnostics import problem
-from .values import Symbol, T, Value
+from .values import OfSymbols, Symbol, T, Value
 
-CLASSES: dict[Symbol, Class] = {}
+CLASSES: OfSymbols[Class] = OfSymbols()
 """Classes by name."""
 
 CLASS_OF: dict[type, Callable[[Any], Class]] = {}

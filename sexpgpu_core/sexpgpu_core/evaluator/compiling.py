@@ -19,10 +19,21 @@ from .nodes import Node
 from .printer import brief
 from .scope import Scope, Tail
 from .special_forms import special_form
-from .values import NIL, Cons, Function, MultipleValues, String, Symbol, Value, first_value
+from .values import (
+    NIL,
+    Cons,
+    Function,
+    MultipleValues,
+    OfSymbols,
+    String,
+    Symbol,
+    Value,
+    first_value,
+)
 
-COMPILER_MACROS: dict[Any, Function] = {}
-"""Compiler macros by function name: kept to be asked for, never used."""
+COMPILER_MACROS: OfSymbols[Function] = OfSymbols()
+SETF_COMPILER_MACROS: OfSymbols[Function] = OfSymbols()
+"""Compiler macros by function name, and by that of (setf name): to be asked for, never used."""
 
 WANTS = "(define-compiler-macro name (parameter...) form...)"
 
@@ -46,8 +57,8 @@ def compile_(name: Any, definition: Any = None) -> Value:
     return MultipleValues((name, NIL, NIL))
 
 
-def _key(name: Value) -> Any:
-    return name if name.__class__ is Symbol else ("SETF", block_name(name))
+def _table(name: Value) -> OfSymbols[Function]:
+    return COMPILER_MACROS if name.__class__ is Symbol else SETF_COMPILER_MACROS
 
 
 @special_form("define-compiler-macro", WANTS, 2)
@@ -60,7 +71,7 @@ def _define_compiler_macro(an: Analyzer, form: Cons, scope: Scope, tail: Tail | 
     node.span = form.span
 
     def define(function: Value) -> Value:
-        COMPILER_MACROS[_key(name)] = function
+        _table(name)[block_name(name)] = function
         return name
 
     return Define(node, define, form)
@@ -71,7 +82,7 @@ def compiler_macro_function(name: Any, environment: Any = NIL) -> Value:
     """The compiler macro of a name, or nil."""
     if not (name.__class__ is Symbol or is_setf_name(name)):
         raise wrong_type("compiler-macro-function", name, "a function name")
-    found = COMPILER_MACROS.get(_key(name))
+    found = _table(name).get(block_name(name))
     return NIL if found is None else found
 
 

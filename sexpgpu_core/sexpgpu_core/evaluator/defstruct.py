@@ -19,7 +19,7 @@ from .nodes import Constant, Node, progn
 from .scope import Scope, Tail
 from .special_forms import special_form
 from .structures import STRUCTURE_OBJECT, Structure, StructureClass, structure_class
-from .values import NIL, Cons, Function, Symbol, T, Value, Vector, make_list
+from .values import NIL, Cons, Function, OfSymbols, Symbol, T, Value, Vector, make_list
 
 
 @special_form("defstruct", "(defstruct name-and-options slot...)", 1)
@@ -60,16 +60,16 @@ def _all_slots(d: Definition) -> list[SlotSpec]:
     return found
 
 
-_SPECS: dict[Symbol, list[SlotSpec]] = {}
-_ACCESSORS: dict[Symbol, set[Symbol]] = {}
-_LAYOUTS: dict[Symbol, list[Any]] = {}
+_SPECS: OfSymbols[list[SlotSpec]] = OfSymbols()
+_ACCESSORS: OfSymbols[set[Symbol]] = OfSymbols()
+_LAYOUTS: OfSymbols[list[Any]] = OfSymbols()
 
 
 def _layout(d: Definition, slots: list[SlotSpec]) -> list[Any]:
     """Of a :type structure: what each element is: a slot's name, the structure's name, None."""
     if d.representation is NIL:
         return []
-    before = list(_LAYOUTS.get(d.include, [])) if d.include is not None else []
+    before = list(_LAYOUTS.get(d.include) or ()) if d.include is not None else []
     own = slots[len(slots) - len(d.slots) :]
     return [*before, *[None] * d.offset, *([d.name] if d.named else []), *own]
 
@@ -180,7 +180,7 @@ def _element(part: Any, values: dict[str, Value]) -> Value:
 def _define_accessors(
     m: Machine, d: Definition, slots: list[SlotSpec], kind: StructureClass | None, layout: list[Any]
 ) -> None:
-    inherited = _ACCESSORS.get(d.include, set()) if d.include is not None else set()
+    inherited = (_ACCESSORS.get(d.include) if d.include is not None else None) or set()
     own = _ACCESSORS[d.name] = set(inherited)
     for index, spec in enumerate(slots):
         name = _intern(d, d.prefix + spec.name.name)

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..records import NamedTuple
-from .values import NIL, Character, Function, Staged, Symbol, T, Value
+from .values import NIL, Character, Function, OfSymbols, Staged, Symbol, T, Value
 
-EXPANDERS: dict[Symbol, Callable[..., Value]] = {}
+EXPANDERS: OfSymbols[Callable[..., Value]] = OfSymbols()
 """deftype: name -> function of the specifier's arguments that gives another specifier."""
 
 

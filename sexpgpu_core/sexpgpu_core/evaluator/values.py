@@ -7,7 +7,9 @@ Integers are int, floats are float (always a double), truth is T or NIL and neve
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+Held = TypeVar("Held")
 
 Value = Any
 """Any Lisp value: the classes below, int, float, or an instance of `Staged`."""
@@ -19,7 +21,7 @@ class Symbol:
     `value` is the current dynamic (global or special) value, UNBOUND if there is none.
     """
 
-    __slots__ = ("constant", "home", "keyword", "name", "plist", "special", "value")
+    __slots__ = ("constant", "home", "keyword", "name", "notes", "plist", "special", "value")
 
     def __init__(self, name: str, home: str | None = None, keyword: bool = False) -> None:
         self.name = name
@@ -29,9 +31,39 @@ class Symbol:
         self.constant = keyword
         self.plist: Value = None
         self.value: Value = self if keyword else UNBOUND
+        self.notes: dict[Any, Any] | None = None  # what tables have for it (OfSymbols)
 
     def __repr__(self) -> str:
         return (":" if self.keyword else "") + self.name.lower()
+
+
+class OfSymbols(Generic[Held]):
+    """A table of what symbols stand for. An entry lies with its symbol and lives no longer: what a
+    file defines goes with the file."""
+
+    __slots__ = ()
+
+    def get(self, symbol: Symbol) -> Held | None:
+        """None where there is none."""
+        notes = symbol.notes
+        return None if notes is None else notes.get(self)
+
+    def __contains__(self, symbol: Symbol) -> bool:
+        return symbol.notes is not None and self in symbol.notes
+
+    def __getitem__(self, symbol: Symbol) -> Held:
+        found: Held = (symbol.notes or {})[self]
+        return found
+
+    def __setitem__(self, symbol: Symbol, held: Held) -> None:
+        if symbol.notes is None:
+            symbol.notes = {}
+        symbol.notes[self] = held
+
+    def pop(self, symbol: Symbol) -> None:
+        """Take the entry away, if there is one."""
+        if symbol.notes is not None:
+            symbol.notes.pop(self, None)
 
 
 class Unbound:

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 class Host:
     """One an evaluator. `tracer` is set while a contract function is called."""
 
-    __slots__ = ("batches", "collector", "context", "tracer")
+    __slots__ = ("batches", "collector", "context", "models", "tracer")
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
         self.tracer: Tracer | None = None
         self.batches: Mapping[str, Any] | None = None  # loaders by name, where a form may ask them
         self.context: Any = None  # a context.Context outside of traces: counters, curriculum
+        self.models: dict[int, tuple[Any, Any]] = {}  # of functions, kept: no id comes again
 
 
 def host() -> Host:

@@ -35,7 +35,7 @@ def set_find_class(new: Any, name: Any, errorp: Any = NIL, environment: Any = NI
         raise wrong_type("setf find-class", new, "a class or nil")
     current().analyzer.check_definable(name, "class")
     if new is NIL:
-        CLASSES.pop(name, None)
+        CLASSES.pop(name)
     elif isinstance(new, Class):
         CLASSES[name] = new
     return new

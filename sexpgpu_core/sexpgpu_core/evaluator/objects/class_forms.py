@@ -9,6 +9,7 @@ from ..analyzer import Analyzer
 from ..classes import CLASSES, EPOCH, Class, Slot, define_class
 from ..declarations import items_of
 from ..definition_forms import Define, Each
+from ..definitions import CORE_SYMBOLS
 from ..machine import current
 from ..mistakes import shape
 from ..nodes import Node
@@ -25,13 +26,13 @@ from ..slot_forms import (
     unknown_option,
 )
 from ..special_forms import special_form
-from ..values import NIL, UNBOUND, Cons, String, Symbol, Value
+from ..values import NIL, UNBOUND, Cons, OfSymbols, String, Symbol, Value
 from .built_in_classes import STANDARD_OBJECT, StandardClass
 
 WANTS = "(defclass name (superclass...) ((slot :initarg :key :initform form ...) ...) option...)"
 OPTIONS = (":default-initargs", ":documentation", ":metaclass")
 
-FORWARD: dict[Symbol, StandardClass] = {}
+FORWARD: OfSymbols[StandardClass] = OfSymbols()
 """Classes that were named as superclasses before their definition."""
 
 
@@ -53,7 +54,7 @@ def _defclass(an: Analyzer, form: Cons, scope: Scope, tail: Tail | None) -> Node
         supers = tuple(_superclass(parent, cls) for parent in parents) or (STANDARD_OBJECT,)
         cls.define(supers, _kept_cells(cls, [row.slot(functions) for row in rows]))
         EPOCH[0] = object()
-        FORWARD.pop(name, None)
+        FORWARD.pop(name)
         define_class(cls)
         _start_shared(cls)
         _replace_accessors(cls, rows)
@@ -104,7 +105,9 @@ def _superclass(name: Symbol, below: Class) -> Class:
     if name is below.name:
         raise _own_superclass(below)
     if found is None:
-        return FORWARD.setdefault(name, StandardClass(name))
+        if name not in FORWARD:
+            FORWARD[name] = StandardClass(name)
+        return FORWARD[name]
     if not isinstance(found, StandardClass) and found is not STANDARD_OBJECT:
         raise problem(
             "E-CLASS-ORDER",
@@ -158,8 +161,8 @@ def no_class(name: Value) -> Exception:
     if name in current().poisoned_variables:
         return Poisoned(name.name)
     shown = brief(name)
-    home = current().module.home
-    known = [repr(s) for s in CLASSES if s.home in ("", home)]
+    there = (*CORE_SYMBOLS.values(), *current().module.symbols.values())
+    known = [repr(s) for s in there if s in CLASSES and s.home in ("", current().module.home)]
     near = nearest(shown, known) if len(shown) > 2 else None
     return problem(
         "E-NAME-CLASS",

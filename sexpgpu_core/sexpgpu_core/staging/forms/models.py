@@ -163,12 +163,8 @@ def set_model(model: Model, name: Symbol, body: Function) -> Value:
     if at.module.home == collector.main:
         collector.claim("model", model.name, model.span)
         collector.models[model.name] = model
-    MODELS[id(function)] = (function, model)
+    host().models[id(function)] = (function, model)
     return name
-
-
-MODELS: dict[int, tuple[Function, Model]] = {}
-"""Models by the identity of their functions, which are kept so that an identity is never reused."""
 
 
 def _with_name(lambda_list: str) -> str:
@@ -178,8 +174,8 @@ def _with_name(lambda_list: str) -> str:
 
 def model_of(function: Value) -> Model | None:
     """The model behind a function object."""
-    found = MODELS.get(id(function))
-    return found[1] if found else None
+    found = host().models.get(id(function))
+    return found[1] if found is not None else None
 
 
 @tensor_builtin("instance", "(model &key name)")
