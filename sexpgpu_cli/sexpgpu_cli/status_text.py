@@ -61,7 +61,7 @@ def _unwritten(run: Run) -> dict[str, Any]:
 
 def steady(told: Mapping[str, Any]) -> dict[str, Any]:
     """What of a status is news when it changes."""
-    return {key: told.get(key) for key in (*STEADY, "alive", "phase", "until")}
+    return {key: told.get(key) for key in (*STEADY, "alive", "phase", "phase_done", "until")}
 
 
 def text(status: Mapping[str, Any], folder: str, again: str, gone: bool = False) -> str:
@@ -88,6 +88,8 @@ def text(status: Mapping[str, Any], folder: str, again: str, gone: bool = False)
 
 
 def _position(status: Mapping[str, Any]) -> str:
+    if status.get("phase_total"):
+        return f"{status['phase_done']:,} of {status['phase_total']:,} {status['phase']}"
     steps = status.get("steps")
     return f"at step {status['step']:,}" + (f" of {steps:,}" if steps else "")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .ir import Graph
@@ -11,6 +12,12 @@ from .records import NamedTuple, Record
 
 if TYPE_CHECKING:
     import numpy as np
+
+
+Compiled = Callable[[int, int], None]
+"""Told how many kernels are done, of how many no cache had."""
+COMPILED: ContextVar[Compiled | None] = ContextVar("compiled", default=None)
+"""Who wants to know of it while a device opens (45.39); a device asks once, before it begins."""
 
 
 class DeviceFacts(NamedTuple):

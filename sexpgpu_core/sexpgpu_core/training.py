@@ -214,7 +214,7 @@ def _run(
             folder.sinks.begin(folder.events)
         with signals.compiling(partial(control.stop_asked, folder.path)):
             _in_time(loaded, device, compiled, operations, asked, folder, checkpoint)
-            session = opened(device, compiled, asked.threads, folder.path)
+            session = _opened(device, compiled, asked.threads, folder)
         tuning.keep(device, folder, compiled.job.trained, checkpoint)
         if not asked.dry:
             _fits(compiled, folder, session)
@@ -307,6 +307,17 @@ def opened(device: Device, compiled: Compiled, threads: int | None, path: Path) 
     """A session, with the algorithms that the run at `path` keeps."""
     tuning.take(device, path)
     return device.open(compiled.job.units, compiled.job.persistent, threads=threads or 0)
+
+
+def _opened(device: Device, compiled: Compiled, threads: int | None, folder: RunFolder) -> Any:
+    """A session; the status says meanwhile how many of its kernels are compiled."""
+    from .device import COMPILED
+
+    watched = COMPILED.set(folder.status.compiled)
+    try:
+        return opened(device, compiled, threads, folder.path)
+    finally:
+        COMPILED.reset(watched)
 
 
 def _explain(

@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from sexpgpu_core.device import COMPILED, Compiled
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_core.records import NamedTuple
 
@@ -53,7 +54,7 @@ class Made(NamedTuple):
 def compile_all(texts: Mapping[str, ModuleText], helpers: int = 0) -> dict[str, Made]:
     """Every text's object by its key. Raises E-DEVICE-COMPILE as `compile_text` does."""
     waiting = deque(sorted(texts, key=lambda key: texts[key].cost, reverse=True))
-    made: dict[str, Made] = {}
+    made: dict[str, Made] = _Told(len(texts), COMPILED.get())
     started = [Helper(texts, waiting, made) for _ in range(helpers)]
     try:
         _work(texts, waiting, made)
@@ -65,6 +66,19 @@ def compile_all(texts: Mapping[str, ModuleText], helpers: int = 0) -> dict[str, 
         for helper in started:
             helper.close()
     return made
+
+
+class _Told(dict[str, Made]):
+    """Objects by key, of which a watch is told how many there are."""
+
+    def __init__(self, total: int, watch: Compiled | None) -> None:
+        super().__init__()
+        self._total, self._watch = total, watch
+
+    def __setitem__(self, key: str, made: Made) -> None:
+        super().__setitem__(key, made)
+        if self._watch is not None:
+            self._watch(len(self), self._total)
 
 
 def helpers_for(units: int, threads: int) -> int:

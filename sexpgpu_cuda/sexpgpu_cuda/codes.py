@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from sexpgpu_core.device import COMPILED
+
 from . import toolchain
 from .cache import PtxCache
 from .cubins import build, code_of
@@ -35,12 +37,15 @@ class Codes:
         """Make ready what the records run; the keys of their code. Raises E-DEVICE-COMPILE."""
         code = code_of(records)
         new = {key: given for key, given in code.items() if key not in self.functions}
-        for found in bodies(new, self._driver.code, self._architecture):
+        watch = COMPILED.get()
+        for number, found in enumerate(bodies(new, self._driver.code, self._architecture), 1):
             module = self._driver.load(found.body)
             function = self._driver.function(module, found.unit.name)
             self.functions[found.unit.key] = function
             if not found.cached:
                 self.made.add(found.unit.key)
+                if watch is not None:
+                    watch(number, len(new))
         return set(code)
 
 

@@ -8,12 +8,12 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sexpgpu_core.device import Code
+from sexpgpu_core.device import COMPILED, Code
 from sexpgpu_core.diagnostics import problem
 from sexpgpu_core.object_cache import ContentCache
 
@@ -102,7 +102,16 @@ def build(
             known = kept.get(f"{unit.key}-{made}")
             body = known if known is not None else pool.submit(fresh, unit, unit.text())
             waiting.append((unit, threads, body))
+        _tell([body for *_, body in waiting if not isinstance(body, bytes)])
         return [_taken(*given, architecture) for given in waiting]
+
+
+def _tell(made: Sequence[Future[bytes]]) -> None:
+    """How many are done, to whom wants to know."""
+    watch = COMPILED.get()
+    if watch is not None:
+        for one in made:
+            one.add_done_callback(lambda _: watch(sum(f.done() for f in made), len(made)))
 
 
 def _taken(unit: Unit, threads: int, body: bytes | Future[bytes], architecture: str) -> Cubin:

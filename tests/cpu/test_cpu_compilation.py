@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sexpgpu_core.device import COMPILED
 from sexpgpu_core.diagnostics import Problem
 from sexpgpu_cpu import compilation
 from sexpgpu_cpu.compilation import ModuleText, compile_all, helpers_for
@@ -99,3 +100,18 @@ def test_few_texts_and_one_thread_need_no_helper() -> None:
         1,
         3,
     ]
+
+
+@pytest.mark.parametrize("helpers", [0, 2])
+def test_a_watch_is_told_of_each_object_that_is_made(helpers: int) -> None:
+    told: list[tuple[int, int]] = []
+    watched = COMPILED.set(lambda done, total: told.append((done, total)))
+    try:
+        compile_all(texts(), helpers)
+    finally:
+        COMPILED.reset(watched)
+    assert {total for _, total in told} == {COUNT}
+    assert len(told) == COUNT
+    assert max(told) == (COUNT, COUNT)
+    compile_all(texts(2), 0)
+    assert len(told) == COUNT

@@ -15,10 +15,7 @@ ELSEWHERE = {
 }
 """Items of which nothing is there that a test could hold."""
 
-OPEN: dict[str, str] = {
-    "`phase_done/phase_total` (kernels compiled)": "a device compiles all kernels in one call, "
-    "which does not say how many are done",
-}
+OPEN: dict[str, str] = {}
 """What of an item is not there."""
 
 TABLE = """
@@ -355,6 +352,10 @@ Share the walk, not the text
   test_the_heartbeat_goes_on_while_it_compiles
 `advanced` when a step, batch or compiled kernel last finished
   test_the_step_is_told_at_every_heartbeat_and_not_only_at_logs
+  test_a_status_says_how_many_kernels_are_compiled
+`phase` and `phase_done/phase_total` (kernels compiled)
+  test_a_status_says_how_many_kernels_are_compiled
+  test_a_watch_is_told_of_each_object_that_is_made
 pid comes with the process's start time and the boot id
   test_a_lock_says_which_process_has_it
   test_a_run_whose_process_is_gone_is_lost

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from e2e_program import TEXT, Folder, events, held, network, saved, status, validate, wait
 
+from sexpgpu_cli.status_text import line
+
 WAYS = {"SIGTERM": (75, "preempted"), "SIGINT": (130, "stopped"), "stop": (130, "stopped")}
 FILE = network(run=":steps 4 :seed 3 :checkpoint (:every 2)", passes="")
 DEEP = network(
@@ -76,3 +78,32 @@ def test_what_an_earlier_attempt_was_asked_ends_no_later_one(folder: Folder) -> 
     held(folder("run", "x.lisp", "--name", "it", "-q", "--resume", "2"), 0)
     assert status(folder.made("it"))["state"] == "finished"
     assert not list(control.iterdir())
+
+
+@pytest.mark.slow
+def test_a_status_says_how_many_kernels_are_compiled(tmp_path: Path) -> None:
+    """45.39. Both numbers are gone once it trains."""
+    folder = Folder(tmp_path, tmp_path / "cache")
+    folder.write("letters.txt", TEXT)
+    folder.write("x.lisp", DEEP)
+    process = folder.start("run", "x.lisp", "--name", "it", "-q")
+    run = folder.made("it")
+    told = []
+
+    def compiling() -> bool:
+        now = status(run) if (run / "status.json").exists() else {}
+        if "phase" in now:
+            told.append(now)
+        return process.poll() is not None or bool(told)
+
+    wait(compiling)
+    (first,) = told
+    validate(first)
+    shown = f"compiling {first['phase_done']:,} of {first['phase_total']:,} kernels after"
+    assert line(first).startswith(shown)
+    assert (first["state"], first["phase"]) == ("compiling", "kernels")
+    assert 0 < first["phase_done"] <= first["phase_total"]
+    assert first["advanced"] > first["started_at"]
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert not {"phase", "phase_done", "phase_total"} & status(run).keys()

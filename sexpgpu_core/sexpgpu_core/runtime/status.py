@@ -68,8 +68,15 @@ class StatusFile:
         with self._lock:
             self._facts.update(facts, advanced=self._clock.stamp())
 
+    def compiled(self, done: int, total: int) -> None:
+        """How many kernels are compiled, of how many that have to be (45.39)."""
+        self.set(phase="kernels", phase_done=done, phase_total=total)
+
     def state(self, state: str, **facts: Any) -> None:
         """Enter a state, written at once."""
+        with self._lock:
+            for key in ("phase", "phase_done", "phase_total"):
+                self._facts.pop(key, None)
         self.set(state=state, **facts)
         self.write()
 
