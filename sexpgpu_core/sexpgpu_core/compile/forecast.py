@@ -95,7 +95,7 @@ def known(device: str, threads: int | None) -> Speed | None:
 
 
 def measured(device: Any, operations: Any, threads: int | None, anew: bool = False) -> Speed:
-    """The speed of a device, measured (about half a second) where it is not known."""
+    """The speed of a device, measured (about a second) where it is not known."""
     from .speed import measure
 
     def make() -> Any:
