@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from staging_case import FIELDS, declared, traced, traced_pass, warnings, whole
 
+from sexpgpu_core.compile.pipeline import FINISH
 from sexpgpu_core.diagnostics import Problem, Problems
 from sexpgpu_core.ir.interpret import run
 from sexpgpu_core.ir.ops import OPERATIONS
@@ -62,9 +63,11 @@ def test_a_sum_over_the_batch_is_a_sum_over_all_examples() -> None:
     assert values["value"] == pytest.approx(8 * 64 * (3.5 + 63 / 128))
 
 
-def test_a_function_of_a_mean_is_taken_at_the_end() -> None:
-    kind, finish, values = metric("(exp (mean image))")
-    assert (kind, finish) == ("mean", ("exp",))
+@pytest.mark.parametrize("name", sorted({*FINISH} - {"negate"}))
+def test_a_function_of_a_mean_is_taken_at_the_end(name: str) -> None:
+    """But for the negative of a mean, which is a mean."""
+    kind, finish, values = metric(f"({name} (mean image))")
+    assert (kind, finish) == ("mean", (name,))
     assert values["sum"] / values["weight"] == pytest.approx(3.5 + 63 / 128)
 
 
