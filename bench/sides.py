@@ -14,6 +14,8 @@ from typing import Any
 
 from .models import MODELS, ROOT, Spec
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+
 PAUSE = 0.1
 EXCEPTION = re.compile(r"[\w.]*(?:Error|Exception|Problem|Unsupported)\b.*")
 KEPT = str(1 << 30)
@@ -39,7 +41,7 @@ class Side:
         path = os.pathsep.join((str(ROOT), os.environ.get("PYTHONPATH", "")))
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bench.worker", side, json.dumps(spec._asdict())],
+            [sys.executable, *SAFE, "-m", "bench.worker", side, json.dumps(spec._asdict())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

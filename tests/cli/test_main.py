@@ -16,6 +16,8 @@ from sexpgpu_cli import flags, main
 from sexpgpu_cli.invocation import wants_color
 from sexpgpu_core.diagnostics import problem
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+
 VERBS = [
     *(
         "check",
@@ -279,7 +281,7 @@ def test_a_signal_while_modules_are_read_preempts_what_trains(
     module: str, number: str, argv: list[str], code: int, tmp_path: Path
 ) -> None:
     text = DURING.format(module=module, number=number, argv=argv)
-    words = [sys.executable, "-P", "-c", text]
+    words = [sys.executable, *SAFE, "-c", text]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr

@@ -18,13 +18,15 @@ from typing import Any
 
 from bench.models import MODELS, spec_of
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+
 
 def tried(name: str, folder: Path) -> tuple[float, dict[str, Any]]:
     """Seconds of the whole process, and its document."""
     spec = spec_of(name, folder)
     data = [f"{knob}={value}" for knob, value in spec.sets if value.startswith('"')]
     words = [word for one in data for word in ("-s", one)]
-    command = (sys.executable, "-P", "-m", "sexpgpu_cli", "check", "--deep", "--json")
+    command = (sys.executable, *SAFE, "-m", "sexpgpu_cli", "check", "--deep", "--json")
     begun = time.perf_counter()
     done = subprocess.run(
         (*command, str(spec.file), *words), capture_output=True, text=True, check=False

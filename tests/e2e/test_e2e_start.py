@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from e2e_program import EXAMPLES
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
 CHECKED = """
 import json, sys
 from sexpgpu_cli.main import run
@@ -37,7 +38,7 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     environment = {**os.environ, "SEXPGPU_CACHE": str(folder / "cache")}
     for _ in range(2):  # the first one makes the cache of rows, which imports the plug-ins
         done = subprocess.run(
-            [sys.executable, "-P", "-c", CHECKED, *arguments],
+            [sys.executable, *SAFE, "-c", CHECKED, *arguments],
             cwd=folder,
             env=environment,
             capture_output=True,

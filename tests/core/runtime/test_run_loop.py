@@ -24,6 +24,8 @@ from sexpgpu_core.runtime.fault import Cause
 from sexpgpu_core.runtime.saving import Saver
 from sexpgpu_core.runtime.signals import Signals
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+
 
 def told(summary, kind=None):
     found = events.current(events.read(summary.folder / "events.jsonl"))
@@ -320,7 +322,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(tmp_path):
 def test_a_killed_process_goes_on_bit_for_bit(tmp_path):
     plain = fake.a_job(tmp_path, 30, checkpoint=CheckpointDeclaration(every=4))
     _, session = fake.start(tmp_path, plain)
-    program = [sys.executable, "-P", str(Path(fake.__file__))]
+    program = [sys.executable, *SAFE, str(Path(fake.__file__))]
     killed = tmp_path / "killed"
     killed.mkdir()
     fake.loaders_in(killed)

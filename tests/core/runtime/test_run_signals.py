@@ -15,6 +15,8 @@ import pytest
 from sexpgpu_core.data.files import REACH
 from sexpgpu_core.runtime.signals import ENDINGS, Early, Left, Signals, leaving
 
+SAFE = ("-P",) if sys.version_info >= (3, 11) else ()
+
 
 def test_the_first_signal_is_the_reason_and_handlers_go_back():
     before = signal.getsignal(signal.SIGTERM)
@@ -35,7 +37,7 @@ def test_a_second_sigint_leaves_at_once_with_130():
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    time.sleep(60)\n"
     )
-    assert subprocess.run([sys.executable, "-P", "-c", program], timeout=30).returncode == 130
+    assert subprocess.run([sys.executable, *SAFE, "-c", program], timeout=30).returncode == 130
 
 
 def test_in_another_thread_only_requests_stop_a_run():
