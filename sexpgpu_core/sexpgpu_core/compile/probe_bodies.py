@@ -10,7 +10,7 @@ from ..evaluator.evaluator import Evaluator
 from ..experiment.declarations import DiagnosticDeclaration, Experiment
 from ..ir import Graph, Operations, Value
 from ..ir.ops.update import inline
-from ..ir.types import Type
+from ..ir.types import Type, full_float
 from ..staging.probing import STATE, ProbeBody, trace_probe
 from ..staging.scopes import join
 from ..staging.selectors import glob_pattern
@@ -61,7 +61,7 @@ def _subjects(
     of: DiagnosticDeclaration, stage: StageTrace
 ) -> Iterator[tuple[str, Mapping[str, Type]]]:
     """What the declaration is a number of, and the types that its body sees."""
-    scalar = Type("f64" if stage.precision == "f64" else "f32", ())
+    scalar = Type(full_float(stage.precision), ())
     if of.on == "step":
         yield "", {"loss": scalar, "grad-norm": scalar}
     elif of.on == "scope":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..records import NamedTuple
+from .types import full_float
 
 LOW = {"f32": None, "bf16": "bf16", "f16": "f16", "f64": None}
 """The 16-bit dtype of a precision's products, or None where they are not narrowed."""
@@ -25,7 +26,7 @@ class Policy(NamedTuple):
 
 def policy_of(text: str, run: str) -> Policy:
     """What a policy's text means in a run of a precision."""
-    full = "f64" if run == "f64" else "f32"
+    full = full_float(run)
     if text == "f32":
         return Policy(None, True, full)
     words = dict(word.split("=") for word in text.split() if "=" in word)

@@ -76,6 +76,11 @@ def broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple(shape)
 
 
+def full_float(dtype: str) -> str:
+    """What is computed whole of a dtype: f64 of f64, f32 of all others."""
+    return "f64" if dtype == "f64" else "f32"
+
+
 def numpy_dtype(dtype: str):  # type: ignore[no-untyped-def]
     """NumPy's dtype object; bf16 is ml_dtypes'."""
     import numpy as np

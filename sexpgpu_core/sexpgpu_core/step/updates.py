@@ -11,7 +11,7 @@ from typing import Any
 from ..ir import Builder, Node, Value
 from ..ir.ops.update import Body, apply_body, body_of
 from ..ir.scalars import text
-from ..ir.types import FLOATS
+from ..ir.types import FLOATS, full_float
 from ..staging.traced import Optimization, State, Traced, Update
 
 
@@ -66,7 +66,7 @@ def _as(b: Builder, value: Value, dtype: str) -> Value:
 
 def average(b: Builder, path: str, decay: Any, new: Value) -> dict[str, Value]:
     """EMA: e' = d e + (1 - d) p'. `decay`: d, a number or a step scalar."""
-    d = scalar(b, decay, "f64" if new.dtype == "f64" else "f32")
+    d = scalar(b, decay, full_float(new.dtype))
     ema = b.input(path, "ema", new.dtype, new.shape)
     rest = b("subtract", b.constant(1.0, d.dtype), d)
     return {f"ema:{path}": b("add", b("multiply", ema, d), b("multiply", new, rest))}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
-from ..types import Type
+from ..types import Type, full_float
 from .activation import times
 from .elementwise_arithmetic import zero_unless
 from .op import Cotangents, Op, Types
@@ -46,12 +46,7 @@ def _check(op: Op, operands: Types, attributes: Attributes) -> Type:
 
 def _infer_loss(op: Op, operands: Types, attributes: Attributes) -> Types:
     x = _check(op, operands, attributes)
-    return (Type(_loss_dtype(x.dtype), x.shape[:1]),)
-
-
-def _loss_dtype(dtype: str) -> str:
-    """Of the losses of logits: f64 of f64, else f32."""
-    return "f64" if dtype == "f64" else "f32"
+    return (Type(full_float(x.dtype), x.shape[:1]),)
 
 
 def _infer_alignment(op: Op, operands: Types, attributes: Attributes) -> Types:
@@ -72,7 +67,7 @@ def _aligned(b: Builder, node: Node) -> tuple[Value, tuple[Value, ...]]:
 def _expand_loss(b: Builder, node: Node) -> tuple[Value, ...]:
     _, (mantissa, exponent, _) = _aligned(b, node)
     total = b("negate", b("add", b("log", mantissa), times(b, exponent, UNIT * math.log(2))))
-    dtype = _loss_dtype(node.operands[0].dtype)
+    dtype = full_float(node.operands[0].dtype)
     return (total if dtype == "f64" else b("cast", total, dtype=dtype),)
 
 

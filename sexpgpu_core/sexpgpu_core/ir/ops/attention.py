@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
-from ..types import Type, broadcast
+from ..types import Type, broadcast, full_float
 from .activation import times
 from .contraction import product
 from .op import NARROW, Cotangents, Op, Types
@@ -206,7 +206,7 @@ def _infer_rope(op: Op, operands: Types, attributes: Attributes) -> Types:
 def _angles(b: Builder, node: Node, half: int) -> Value:
     """(n 1 half) or (b n 1 half): positions scale base^(-j / half), in f32 or f64."""
     x = node.operands[0]
-    dtype = "f64" if x.dtype == "f64" else "f32"
+    dtype = full_float(x.dtype)
     step = math.log(float(node.get("base") or 10000.0)) / half
     rate = b("exp", times(b, b("iota", dtype=dtype, shape=(half,), axis=0), -step))
     if len(node.operands) == 2:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
-from ..types import Type
+from ..types import Type, full_float
 from .activation import times
 from .attention import by_head, infer_attention, masked_by, paired, wide
 from .contraction import product
@@ -30,7 +30,7 @@ def _infer_forward(op: Op, operands: Types, attributes: Attributes) -> Types:
     check_count(op, operands, 3)
     (out,) = infer_attention(op, operands, attributes)
     q = operands[0]
-    dtype = "f64" if q.dtype == "f64" else "f32"
+    dtype = full_float(q.dtype)
     return out, Type(dtype, (q.shape[0], q.shape[2], q.shape[1]))
 
 

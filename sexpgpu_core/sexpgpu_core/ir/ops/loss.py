@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..graph import Node, Value
 from ..operation import Attributes, Cost, Fusion, Precision
-from ..types import FLOATS, Type
+from ..types import FLOATS, Type, full_float
 from .activation import plus, softplus, times
 from .elementwise_arithmetic import zero_unless
 from .op import Cotangents, Op, Types
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from ..builder import Builder
 
 
-def _wide(dtype: str) -> str:
-    return "f64" if dtype == "f64" else "f32"
-
-
 def _infer_cross_entropy(op: Op, operands: Types, attributes: Attributes) -> Types:
     check_count(op, operands, 2)
     x, labels = operands
@@ -45,7 +41,7 @@ def _infer_cross_entropy(op: Op, operands: Types, attributes: Attributes) -> Typ
         want_integer(op, labels.dtype)
         if labels.shape != rest:
             raise argument(op, operands, f"labels have the logits' shape without axis {axis}")
-    return (Type(_wide(x.dtype), rest),)
+    return (Type(full_float(x.dtype), rest),)
 
 
 class _Parts:
@@ -54,7 +50,7 @@ class _Parts:
     def __init__(self, b: Builder, node: Node) -> None:
         logits, labels = node.operands
         self.axis = node.get("axis")
-        x = b("cast", logits, dtype=_wide(logits.dtype)) if _narrow(logits) else logits
+        x = b("cast", logits, dtype=full_float(logits.dtype)) if _narrow(logits) else logits
         self.most = b("reduce-max", x, axes=(self.axis,), keep=True)
         self.x = b("subtract", x, self.most)  # the greatest logit is 0: nothing overflows
         self.total = b("log", b("reduce-sum", b("exp", self.x), axes=(self.axis,), keep=True))
@@ -182,7 +178,7 @@ def _infer_binary(op: Op, operands: Types, attributes: Attributes) -> Types:
     want_float(op, x.dtype)
     if targets.dtype != "bool":
         same_dtype(op, operands)
-    return (Type(_wide(x.dtype), broadcast_shape(op, operands)),)
+    return (Type(full_float(x.dtype), broadcast_shape(op, operands)),)
 
 
 def _binary_parts(b: Builder, node: Node) -> tuple[Value, Value, float]:
